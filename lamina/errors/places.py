@@ -39,7 +39,7 @@ class Place:
         end: Column after its last character; the end of the first line if it goes on below.
         expression: Source of the expression, on one line.
         function: Name of the function that the expression is in.
-        operands: Sources of the expression's operands, where known.
+        operands: Sources of the expression's operands; None if not known.
 
     Example:
         >>> str(Place("train.py", 14, "h += 1", 0, 6, "h += 1", "main"))
@@ -53,7 +53,7 @@ class Place:
     end: int = 0
     expression: str = ""
     function: str = ""
-    operands: tuple[str, ...] = ()
+    operands: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
