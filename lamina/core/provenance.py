@@ -29,6 +29,7 @@ from lamina.core.source import (
     header_end,
     one_line,
     operands_of,
+    parse,
     short_name,
     source_file,
     span_of,
@@ -196,7 +197,7 @@ def argument_names(place: Place) -> list[str]:
         if place.operands is not None:
             return list(place.operands)
         text = place.expression
-        tree = ast.parse(text).body[0]
+        tree = parse(text).body[0]
         parts = operands_of(tree, MODULE_NAMES)
         return [ast.get_source_segment(text, part) or "" for part in parts]
     except Exception:
@@ -290,35 +291,31 @@ def _widened(source: SourceFile, node: ast.AST, operation: str) -> ast.AST:
 
 def _place_of_node(source: SourceFile, node: ast.AST, code: types.CodeType) -> Place:
     """The place of a node, a compound statement without its body."""
+    string = next((n for n in source.ancestors(node) if isinstance(n, ast.JoinedStr)), None)
+    if string is not None and not _stands_at(source, node):
+        # Python 3.11 gives wrong columns inside f-strings of several lines.
+        return _place_of_node(source, string, code)
     span = span_of(node)
-    end = header_end(node)
-    if end is not None:
-        last, column = end
-        line = source.lines[last - 1].encode()
-        if column < 0:
-            column = len(line.rstrip().removesuffix(b":"))
-        while line[column:].lstrip()[:1] == b")":  # brackets around are not in the tree
-            column = line.index(b")", column) + 1
-        return _place_of_span(source, Span(span.line, span.column, last, column), code)
-    # Inside f-strings, Python 3.11 gives columns that can be wrong: check, or show the string.
-    for outer in source.ancestors(node):
-        if isinstance(outer, ast.JoinedStr):
-            if not _stands_at(source, node, span):
-                return _place_of_node(source, outer, code)
-            break
-        if isinstance(outer, ast.stmt):
-            break
     operands = tuple(source.text(part) for part in source.operands(node))
-    return _place_of_span(source, span, code, operands)
+    end = header_end(node)
+    if end is None:
+        return _place_of_span(source, span, code, operands)
+    last, column = end
+    line = source.lines[last - 1].encode()
+    if column < 0:
+        column = len(line.rstrip().removesuffix(b":"))
+    while line[column:].lstrip()[:1] == b")":  # brackets around are not in the tree
+        column = line.index(b")", column) + 1
+    return _place_of_span(source, Span(span.line, span.column, last, column), code, operands)
 
 
-def _stands_at(source: SourceFile, node: ast.AST, span: Span) -> bool:
-    """Whether the text at `span` is indeed the source of `node`."""
+def _stands_at(source: SourceFile, node: ast.AST) -> bool:
+    """Whether the text at the position of `node` is indeed its source."""
     try:
-        found = ast.parse(source.slice(span).strip(), mode="eval").body
-    except (SyntaxError, ValueError):
+        (found,) = parse(source.slice(span_of(node)).strip()).body
+    except Exception:
         return False
-    return ast.dump(found) == ast.dump(node)
+    return isinstance(found, ast.Expr) and ast.dump(found.value) == ast.dump(node)
 
 
 def _place_of_span(

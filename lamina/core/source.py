@@ -13,6 +13,7 @@ import linecache
 import os
 import sys
 import tokenize
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -46,8 +47,7 @@ class SourceFile:
         self.modules = set(MODULE_NAMES)
         self._ending: dict[tuple[int, int], list[ast.AST]] = {}
         try:
-            tree = ast.parse("".join(lines))
-            self._read(tree)
+            self._read(parse("".join(lines)))
         except Exception:
             # Not Python (a template, a shell cell): lines can still be shown.
             self._ending.clear()
@@ -140,6 +140,13 @@ def _loaded_lines(filename: str) -> list[str]:
         if getattr(module, "__file__", None) == filename:
             return linecache.getlines(filename, vars(module))
     return []
+
+
+def parse(text: str) -> ast.Module:
+    """The syntax tree of `text`, without the warnings that Python gave when it compiled it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 def span_of(node: ast.AST) -> Span:

@@ -106,8 +106,6 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
 
 """
 
-from __future__ import annotations
-
 from .base import Diagnostic, LaminaError, LaminaWarning
 from .extras import (
     CaptureError,
