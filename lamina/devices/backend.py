@@ -132,6 +132,7 @@ class Backend(ABC):
         """A copy on `target` of an array that is here."""
         return target.from_host(self.to_host(array))
 
+    @abstractmethod
     def synchronize(self) -> None:
         """Wait until all work on this device is done."""
 
@@ -160,6 +161,9 @@ class HostBackend(Backend):
     def move(self, array: HostArray, target: Backend) -> Any:
         return target.from_host(array)  # which copies: no need to copy twice
 
+    def synchronize(self) -> None:
+        """The CPU is always done."""
+
 
 HOST: Final = HostBackend(CPU, Counters())
 
@@ -169,9 +173,7 @@ _DEVICE_OF_ARRAY: Final[dict[type, Callable[[Any], device]]] = {}
 _BACKENDS: Final[dict[str, Callable[[device], Backend]]] = {"cpu": lambda _: HOST}
 
 
-def register_array_type(
-    array_type: type, device_of_array: Callable[[Any], device]
-) -> None:
+def register_array_type(array_type: type, device_of_array: Callable[[Any], device]) -> None:
     """Tell `device_of` how to find where an array of a type lives."""
     _DEVICE_OF_ARRAY[array_type] = device_of_array
 

@@ -20,7 +20,7 @@ _DEVICE_STRING: Final = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?")
 
 
 @final
-class device:  # noqa: N801  the public name is PyTorch's
+class device:
     """A device type and, where there may be several of that type, an index.
 
     Equal devices are one object, so they may be compared with `is`. As a context manager, tensors

@@ -1,0 +1,412 @@
+"""`lamina.cuda`: GPUs as PyTorch's programs see them, and simulated ones for machines without.
+
+    LAMINA_CUDA=simulated python train.py        one simulated GPU
+    LAMINA_CUDA=simulated:2 python train.py      two
+
+or, in a program, `lamina.cuda.simulate(count=2)`. `transfers()` counts what was moved between host
+and GPUs, and `why()` says in plain words why CUDA is or isn't available.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self, final
+
+from lamina.devices.backend import Counters
+from lamina.devices.device import device as _device
+from lamina.devices.simulated import SimulatedCuda
+from lamina.devices.simulation import (
+    HOW_TO_GET_CUDA,
+    MemoryAccount,
+    in_words,
+    simulation,
+)
+from lamina.errors import ArgumentTypeError, InvalidArgument, InvalidDevice, OutOfMemoryError
+
+_Place = _device | str | int | None
+
+
+# --- Lamina's own: simulation ------------------------------------------------------------------
+
+
+@final
+class simulate:
+    """Have `count` simulated GPUs, from now on or for the length of a `with` block.
+
+    A simulated GPU computes on the CPU, in a memory of its own: mixing, moving and copying behave
+    and fail as on a real one. `simulate(0)` takes the GPUs away.
+
+    Args:
+        count: How many GPUs.
+        memory: Bytes each has, such as `8 << 30` or "8GiB"; an allocation beyond them raises
+            `OutOfMemoryError`. None sets no limit.
+
+    >>> with simulate(count=2):
+    ...     device_count()
+    2
+    """
+
+    def __init__(self, count: int = 1, memory: int | str | None = None) -> None:
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise ArgumentTypeError(
+                f"simulate(): argument 'count' must be int, not {type(count).__name__}",
+                help=["write for example lamina.cuda.simulate(count=2)"],
+            )
+        if count < 0:
+            raise InvalidArgument(
+                f"simulate(): argument 'count' must not be negative, got {count}",
+                help=["lamina.cuda.simulate(0) takes the simulated GPUs away"],
+            )
+        limit = _bytes(memory)
+        accounts = [MemoryAccount(index, limit) for index in range(count)]
+        self._before = simulation.replace_accounts(accounts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        simulation.replace_accounts(self._before)
+
+
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def _bytes(memory: int | str | None) -> int | None:
+    if memory is None or (isinstance(memory, int) and not isinstance(memory, bool) and memory > 0):
+        return memory
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?)(?:i?b)?\s*", memory.lower())
+        if match:
+            return int(match.group(1)) * _UNITS[match.group(2)]
+    raise InvalidArgument(
+        f"simulate(): argument 'memory' is no amount of memory: {memory!r}",
+        help=["write a number of bytes, or a text such as '512MiB' or '8GiB'"],
+    )
+
+
+def transfers() -> Counters:
+    """What was moved since the start or the last `reset_transfers()`: counts and bytes.
+
+    >>> transfers().host_to_device >= 0
+    True
+    """
+    return simulation.counters.snapshot()
+
+
+def reset_transfers() -> None:
+    """Let `transfers()` begin again at zero."""
+    simulation.counters.reset()
+
+
+def why() -> str:
+    """Why CUDA is or isn't available here, and what to do, in plain words."""
+    if simulation.count:
+        sizes = simulation.accounts[0].limit
+        memory = "no memory limit" if sizes is None else f"{in_words(sizes)} of memory each"
+        return (
+            f"CUDA is available: {simulation.count} simulated GPU(s) with {memory}. They compute "
+            "on the CPU and behave as real GPUs do when tensors are moved or mixed.\n"
+            "  to go back to the CPU alone: lamina.cuda.simulate(0), and unset LAMINA_CUDA"
+        )
+    lines = ["CUDA is not available: there is no GPU here that Lamina can use."]
+    return "\n".join([*lines, *(f"  {line}" for line in HOW_TO_GET_CUDA)])
+
+
+# --- devices -----------------------------------------------------------------------------------
+
+
+def _index(place: _Place) -> int | None:
+    """The index that an argument named `device` means; None for the current device."""
+    if place is None or (isinstance(place, int) and not isinstance(place, bool)):
+        return place
+    chosen = _device(place)
+    if chosen.type != "cuda":
+        raise InvalidDevice(
+            f"Expected a cuda device, but got: {chosen}", help=["write 'cuda' or 'cuda:0'"]
+        )
+    return chosen.index
+
+
+def is_available() -> bool:
+    """Whether there is a GPU, real or simulated."""
+    return simulation.count > 0
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    return simulation.count
+
+
+def is_initialized() -> bool:
+    """Whether GPUs are ready for use; simulated ones always are."""
+    return simulation.count > 0
+
+
+def init() -> None:
+    """Make GPUs ready for use; raises if there are none."""
+    simulation.account(None)
+
+
+def current_device() -> int:
+    """The index of the GPU that `cuda` stands for in this thread."""
+    return simulation.account(None).index
+
+
+def set_device(device: _Place) -> None:
+    """Let `cuda` stand for another GPU, in this thread."""
+    index = _index(device)
+    if index is not None and index >= 0:
+        simulation.current = index
+
+
+@final
+class device:
+    """A block in which `cuda` stands for another GPU; a negative index or None changes nothing."""
+
+    def __init__(self, device: _Place) -> None:
+        self.idx = _index(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> Self:
+        self.prev_idx = simulation.current
+        set_device(self.idx)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if simulation.count > self.prev_idx:
+            simulation.current = self.prev_idx
+
+
+def synchronize(device: _Place = None) -> None:
+    """Wait until a GPU has done all its work."""
+    SimulatedCuda(simulation.account(_index(device)).index).synchronize()
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a GPU is."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+
+
+def get_device_properties(device: _Place = None) -> DeviceProperties:
+    """Name, compute capability and memory of a GPU."""
+    account = simulation.account(_index(device))
+    name = f"Simulated GPU ({platform.machine()} CPU)"
+    return DeviceProperties(name, 0, 0, account.total, os.cpu_count() or 1)
+
+
+def get_device_name(device: _Place = None) -> str:
+    """The name of a GPU."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: _Place = None) -> tuple[int, int]:
+    """The compute capability of a GPU, (0, 0) for a simulated one."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+# --- memory ------------------------------------------------------------------------------------
+
+
+def memory_allocated(device: _Place = None) -> int:
+    """Bytes that living tensors take on a GPU; 0 without one."""
+    return simulation.account(_index(device)).allocated if simulation.count else 0
+
+
+def max_memory_allocated(device: _Place = None) -> int:
+    """The most that `memory_allocated` has been since the start or the last reset."""
+    return simulation.account(_index(device)).peak if simulation.count else 0
+
+
+def reset_peak_memory_stats(device: _Place = None) -> None:
+    """Let `max_memory_allocated` begin again at what is in use now."""
+    simulation.account(_index(device)).reset_peak()
+
+
+def memory_reserved(device: _Place = None) -> int:
+    """Bytes held for a GPU's tensors; a simulated one holds none in reserve."""
+    return memory_allocated(device)
+
+
+def max_memory_reserved(device: _Place = None) -> int:
+    """The most that `memory_reserved` has been."""
+    return max_memory_allocated(device)
+
+
+def empty_cache() -> None:
+    """Give back unused memory; a simulated GPU holds none."""
+
+
+def mem_get_info(device: _Place = None) -> tuple[int, int]:
+    """Free and total bytes of a GPU."""
+    account = simulation.account(_index(device))
+    return max(account.total - account.allocated, 0), account.total
+
+
+# --- streams and events: a simulated GPU does everything in order, at once ----------------------
+
+
+@final
+class Stream:
+    """A queue of work on a GPU. On a simulated one all work is done when it is asked for."""
+
+    def __init__(self, device: _Place = None, priority: int = 0) -> None:
+        self.device = _device("cuda", simulation.account(_index(device)).index)
+        self.priority = priority
+
+    def synchronize(self) -> None:
+        """Wait until the work in this stream is done."""
+        synchronize(self.device)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let later work here wait for what is in another stream now."""
+
+    def wait_event(self, event: Event) -> None:
+        """Let later work here wait for an event."""
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark this place in the stream."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def query(self) -> bool:
+        """Whether the work in this stream is done."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<lamina.cuda.Stream device={self.device}>"
+
+
+@final
+class Event:
+    """A mark in a stream, to wait for or to measure time with."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        simulation.account(None)
+        self.enable_timing = enable_timing
+        self._time: float | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Set the mark now."""
+        self._time = time.perf_counter()
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let later work in a stream wait for this mark."""
+
+    def query(self) -> bool:
+        """Whether all work before this mark is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until all work before this mark is done."""
+        synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between this mark and another, both made with `enable_timing=True`."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise InvalidArgument(
+                "both events must be created with argument 'enable_timing=True'",
+                help=["torch.cuda.Event(enable_timing=True)"],
+            )
+        if self._time is None or end_event._time is None:
+            raise InvalidArgument(
+                "both events must be recorded before calculating elapsed time",
+                help=["call .record() on each of them first"],
+            )
+        return (end_event._time - self._time) * 1000.0
+
+
+def current_stream(device: _Place = None) -> Stream:
+    """The stream into which work goes now."""
+    return Stream(device)
+
+
+def default_stream(device: _Place = None) -> Stream:
+    """The stream into which work goes outside `stream(...)` blocks."""
+    return Stream(device)
+
+
+@final
+class stream:
+    """A block whose work goes into a stream; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> Stream | None:
+        return self.stream
+
+    def __exit__(self, *outcome: Any) -> None:
+        """Nothing is left to do."""
+
+
+def _from_environment(setting: str) -> None:
+    """What LAMINA_CUDA asks for: nothing, `simulated`, or `simulated:<count>`."""
+    if not setting or setting == "0":
+        return
+    match = re.fullmatch(r"simulated(?::(\d+))?", setting)
+    if match is None:
+        raise InvalidArgument(
+            f"LAMINA_CUDA={setting} is not understood",
+            help=["set LAMINA_CUDA=simulated or LAMINA_CUDA=simulated:2, or unset it"],
+        )
+    simulate(int(match.group(1) or 1))
+
+
+_from_environment(os.environ.get("LAMINA_CUDA", ""))
+
+__all__ = [
+    "DeviceProperties",
+    "Event",
+    "OutOfMemoryError",
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "init",
+    "is_available",
+    "is_initialized",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_peak_memory_stats",
+    "reset_transfers",
+    "set_device",
+    "simulate",
+    "stream",
+    "synchronize",
+    "transfers",
+    "why",
+]

@@ -1,0 +1,160 @@
+"""The pretended GPUs of this process: how many, their memory, and what was moved."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final, final
+
+from lamina.devices.backend import Counters
+from lamina.devices.device import device
+from lamina.errors import InvalidDevice, OutOfMemoryError, SimulatedCudaUnavailable
+
+BLOCK: Final = 512
+"""Allocations are counted in blocks of so many bytes, as PyTorch's allocator does."""
+
+DEFAULT_TOTAL: Final = 16 << 30
+"""The memory a simulated GPU says it has when no limit was set."""
+
+HOW_TO_GET_CUDA: Final = (
+    "to run device code without a GPU, set LAMINA_CUDA=simulated or call lamina.cuda.simulate()",
+    "to run on the CPU: device = 'cuda' if torch.cuda.is_available() else 'cpu'",
+    "a real GPU needs the package CuPy (pip install cupy-cuda12x), which this version of Lamina "
+    "does not use yet",
+)
+
+
+@final
+class MemoryAccount:
+    """The memory of one simulated GPU. Views cost nothing; an array's bytes return when it dies.
+
+    Attributes:
+        index: Which GPU.
+        limit: Bytes it has, or None for no limit.
+        allocated, peak: Bytes in use now, and at most since the last `reset_peak`.
+    """
+
+    __slots__ = ("_lock", "allocated", "index", "limit", "peak")
+
+    def __init__(self, index: int, limit: int | None = None) -> None:
+        self.index = index
+        self.limit = limit
+        self.allocated = 0
+        self.peak = 0
+        # Finalizers run at any moment, also inside `allocate` of the same thread.
+        self._lock = threading.RLock()
+
+    @property
+    def total(self) -> int:
+        """Bytes this GPU says it has."""
+        return DEFAULT_TOTAL if self.limit is None else self.limit
+
+    def allocate(self, nbytes: int) -> int:
+        """Take memory; returns what to give to `release`. `OutOfMemoryError` past the limit."""
+        size = -(-nbytes // BLOCK) * BLOCK
+        with self._lock:
+            if self.limit is not None and self.allocated + size > self.limit:
+                raise self._out_of_memory(size)
+            self.allocated += size
+            self.peak = max(self.peak, self.allocated)
+        return size
+
+    def release(self, size: int) -> None:
+        """Give memory back."""
+        with self._lock:
+            self.allocated -= size
+
+    def reset_peak(self) -> None:
+        """Let the peak begin again at what is in use now."""
+        with self._lock:
+            self.peak = self.allocated
+
+    def _out_of_memory(self, size: int) -> OutOfMemoryError:
+        free = self.total - self.allocated
+        return OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {in_words(size)}. GPU {self.index} has a total "
+            f"capacity of {in_words(self.total)} of which {in_words(free)} is free; "
+            f"{in_words(self.allocated)} is allocated by Lamina",
+            help=[
+                "use smaller batches, or drop tensors that are no longer needed with `del`",
+                "this GPU is simulated: lamina.cuda.simulate(memory=...) sets its size",
+            ],
+        )
+
+
+def in_words(nbytes: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> in_words(512), in_words(20 << 20), in_words(3 << 29)
+    ('512 bytes', '20.00 MiB', '1.50 GiB')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if nbytes >= unit:
+            return f"{nbytes / unit:.2f} {name}"
+    return f"{nbytes} bytes"
+
+
+@final
+class _Current(threading.local):
+    """The CUDA device that this thread uses when no index is given."""
+
+    index: int = 0
+
+
+@final
+class Simulation:
+    """All simulated GPUs. There is one, `simulation`; it is off while `accounts` is empty.
+
+    Attributes:
+        accounts: The memory of each GPU.
+        counters: What was moved between host and GPUs.
+    """
+
+    def __init__(self) -> None:
+        self.accounts: list[MemoryAccount] = []
+        self.counters = Counters()
+        self._current = _Current()
+
+    @property
+    def count(self) -> int:
+        """How many GPUs there are; zero when nothing is simulated."""
+        return len(self.accounts)
+
+    def replace_accounts(self, accounts: list[MemoryAccount]) -> list[MemoryAccount]:
+        """Have other GPUs from now on; returns those there were. Living arrays keep theirs."""
+        before, self.accounts = self.accounts, accounts
+        return before
+
+    @property
+    def current(self) -> int:
+        """The index that `cuda` without one stands for, in this thread."""
+        return self._current.index if self._current.index < self.count else 0
+
+    @current.setter
+    def current(self, index: int) -> None:
+        self.account(index)
+        self._current.index = index
+
+    def account(self, index: int | None) -> MemoryAccount:
+        """The memory of a GPU, or of the current one.
+
+        Raises:
+            SimulatedCudaUnavailable: (RuntimeError) When there is no GPU, not even a simulated one.
+            InvalidDevice: (RuntimeError) When there are GPUs, but not that one.
+        """
+        if not self.accounts:
+            raise SimulatedCudaUnavailable(
+                "Torch not compiled with CUDA enabled: there is no GPU here that Lamina can use",
+                help=list(HOW_TO_GET_CUDA),
+            )
+        if index is None:
+            index = self.current
+        if not 0 <= index < len(self.accounts):
+            raise InvalidDevice(
+                f"CUDA error: invalid device ordinal: there is no {device('cuda', abs(index))}, "
+                f"only {len(self.accounts)} simulated GPU(s)",
+                help=[f"to have more: lamina.cuda.simulate(count={abs(index) + 1})"],
+            )
+        return self.accounts[index]
+
+
+simulation: Final = Simulation()
