@@ -1,0 +1,398 @@
+"""PyTorch's CPU random stream, on NumPy arrays.
+
+The words are those of the standard MT19937, seeded with one 32-bit number. The rest of this file
+is what PyTorch 2.13 makes of the words: which of their bits a number uses, how many words a call
+takes, and in which order. So after `manual_seed(s)` the same calls give the same numbers, leave
+the stream at the same place, and a saved state can be loaded by either library.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from lamina.core import generator_math as exact
+from lamina.core.generator_math import Array, cast, floating
+
+# Note: agreement with PyTorch
+#
+# Compared bit for bit with PyTorch 2.13.0's CPU build on x86-64 with AVX2. Where float64 values
+# need `log`, `sin`, `exp`, ..., both sides call the C library, and agree where that is the same.
+#
+# - On Intel processors only, PyTorch takes `bernoulli_` with a number, and `exponential_`, from
+#   MKL's own streams. Lamina gives what PyTorch gives on every other processor.
+# - `multinomial` without replacement orders categories of weight zero by their index.
+# - `permutation` of 214,748,364 or more has not been compared.
+
+Shape = int | tuple[int, ...]
+
+DEFAULT_SEED = 67280421310721
+# Words worked on at a time, a multiple of 16: the temporaries then stay in a cache, and just below
+# the 128 KiB from which the allocator asks the system each time.
+_CHUNK = 16320
+_LOW_24, _LOW_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
+_HIGH_HALF = np.uint64(32)
+# Ranges from here on take 64-bit draws: a 32-bit word modulo them would be visibly uneven.
+_WIDE_RANGE = 2**28
+
+
+@final
+class Generator:
+    """A stream of random numbers, with the state and the answers of PyTorch's CPU generator.
+
+    Every sampling method returns a new C-contiguous array, and may be called from several threads.
+    Before a word is drawn it raises NotImplementedError for a dtype that PyTorch has no such
+    numbers for, and RuntimeError for an argument out of range.
+
+    Args:
+        seed: as for `manual_seed`.
+
+    Example:
+        >>> Generator(0).uniform((3,), np.float32)
+        array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
+    """
+
+    __slots__ = ("_bits", "_fresh", "_lock", "_next_normal", "_next_single", "_seed")
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._lock = threading.Lock()
+        self._bits = np.random.MT19937(0)
+        self.manual_seed(seed)
+
+    def __reduce__(self) -> tuple[Callable[[Array], Generator], tuple[Array]]:
+        return _from_state, (self.get_state(),)
+
+    # ---- seed and state ----
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restarts the stream; the words depend on the low 32 bits of `seed` alone.
+
+        Args:
+            seed: from -2**63 to 2**64 - 1; a negative number stands for 2**64 more.
+
+        Raises:
+            RuntimeError: `seed` is not an integer.
+            ValueError: `seed` does not fit in 64 bits.
+        """
+        number = exact.seed_number(seed)
+        with self._lock:
+            self._seed = number
+            self._bits._legacy_seeding(number % 2**32)
+            # PyTorch tells "no word drawn yet" from "all 624 drawn"; NumPy's position does not.
+            self._fresh = True
+            self._next_normal: float | None = None
+            # PyTorch keeps one for float32 that no CPU op uses; carried so that states survive.
+            self._next_single: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Seeds from the operating system's entropy, and returns the seed."""
+        # As PyTorch: 53 bits, which a float64 holds exactly.
+        return self.manual_seed(secrets.randbits(53)).initial_seed()
+
+    def initial_seed(self) -> int:
+        """The seed last given, as an unsigned 64-bit number."""
+        return self._seed
+
+    def get_state(self) -> Array:
+        """The whole state: 5056 bytes (uint8), which PyTorch's `set_state` takes too."""
+        with self._lock:
+            bits = self._bits.state["state"]
+            kept = self._next_normal, self._next_single
+            words = bits["key"], bits["pos"], self._fresh
+            return exact.pack_state(exact.State(self._seed, *words, *kept))
+
+    def set_state(self, state: Array) -> Generator:
+        """Continues from what `get_state` returned, here or in PyTorch.
+
+        Raises:
+            TypeError: `state` is not a uint8 array.
+            RuntimeError: `state` is not 5056 long, or no generator could have made it.
+        """
+        new = exact.unpack_state(state)
+        with self._lock:
+            words = {"key": new.key, "pos": new.used}
+            self._bits.state = {"bit_generator": "MT19937", "state": words}  # type: ignore[typeddict-item]
+            self._seed, self._fresh = new.seed, new.fresh
+            self._next_normal, self._next_single = new.normal, new.single
+        return self
+
+    def clone(self) -> Generator:
+        """A second generator, at the same place of the same stream."""
+        return _from_state(self.get_state())
+
+    # ---- drawing; the caller of these holds the lock ----
+
+    def _words(self, count: int) -> Array:
+        """The next `count` 32-bit words, in a uint64 array."""
+        self._fresh = self._fresh and not count
+        return self._bits.random_raw(count)
+
+    def _pairs(self, count: int) -> Array:
+        """The next `count` 64-bit numbers; the first word of two is the high half."""
+        words = self._words(2 * count)
+        return words[0::2] << _HIGH_HALF | words[1::2]
+
+    def _singles(self, count: int) -> Array:
+        """float32 in [0, 1), from the low 24 bits of a word."""
+        # int32 turns into float32 several times faster than uint64 does.
+        low = (self._words(count) & _LOW_24).astype(np.int32)
+        return np.multiply(low, np.float32(2.0**-24), dtype=np.float32)
+
+    def _doubles(self, count: int) -> Array:
+        """float64 in [0, 1), from the low 53 bits of a pair."""
+        return (self._pairs(count) & _LOW_53).astype(np.int64) * 2.0**-53
+
+    def _fill(self, shape: Shape, dtype: np.dtype[Any], block: Callable[[int], Array]) -> Array:
+        """An array of `block(count)` after `block(count)`, cast to `dtype`."""
+        out = np.empty(shape, dtype)
+        flat = out.reshape(-1)
+        with self._lock:
+            for start in range(0, flat.size, _CHUNK):
+                piece = flat[start : start + _CHUNK]
+                piece[...] = cast(block(piece.size), dtype)
+        return out
+
+    # ---- real numbers ----
+
+    def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Array:
+        """Even on [low, high): `rand`, `uniform_`. Real or complex dtype (then for each part)."""
+        dtype, wide = floating("uniform", dtype, allow_complex=True)
+        if dtype.kind == "c":
+            parts_shape = (*np.broadcast_shapes(shape), 2)  # shape may be a bare number
+            parts = self.uniform(parts_shape, exact.REAL_OF[dtype.name], low, high)
+            return exact.complex_from(parts)
+        if not low <= high:
+            raise RuntimeError(f"uniform_ expects low <= high, but found low={low} > high={high}")
+        number = np.float64 if wide else np.float32
+        with np.errstate(over="ignore"):
+            start, span = float(number(low)), float(number(high) - number(low))
+        if not math.isfinite(span):
+            raise RuntimeError(f"uniform_: high - low does not fit {dtype}: [{low}, {high})")
+        end, again = cast(np.asarray(number(high)), dtype), cast(np.asarray(start), dtype)
+
+        def block(count: int) -> Array:
+            unit = self._doubles(count) if wide else self._singles(count)
+            if low == 0 and high == 1 and dtype.itemsize >= 4:
+                return unit
+            values = cast(exact.scaled(unit, span, start), dtype)
+            values[values == end] = again  # rounding must not reach the open end
+            return values
+
+        return self._fill(shape, dtype, block)
+
+    def normal(
+        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0, *, packed: bool = True
+    ) -> Array:
+        """The bell curve: `randn`, `normal_`. For a complex dtype each part has `std / sqrt(2)`.
+
+        Fewer than 16 numbers (a complex one counts as two) come one pair at a time, the second
+        of a pair being kept for the next call. From 16 on, Box-Muller runs over blocks of 16,
+        the last 16 are drawn anew if a block is left open, and nothing is kept or used.
+
+        Args:
+            packed: False gives what PyTorch puts into a tensor that is not contiguous: pairs.
+        """
+        dtype, wide = floating("normal", dtype, allow_complex=True)
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        if dtype.kind == "c":
+            real, parts_shape = exact.REAL_OF[dtype.name], (*np.broadcast_shapes(shape), 2)
+            parts = self.normal(parts_shape, real, mean, std / math.sqrt(2), packed=packed)
+            return exact.complex_from(parts)
+        out = np.empty(shape, dtype)
+        flat = out.reshape(-1)
+        with self._lock:
+            if flat.size < 16 or not packed:
+                flat[...] = cast(exact.scaled(self._paired_normals(flat.size), std, mean), dtype)
+            else:
+                self._fill_blocks(flat, mean, std, wide)
+        return out
+
+    def _fill_blocks(self, flat: Array, mean: float, std: float, wide: bool) -> None:
+        """Fills 16 or more normal numbers, by Box-Muller over blocks of 16."""
+        draw = self._doubles if wide else self._singles
+        transform = exact.box_muller_double if wide else exact.box_muller_single
+        whole = flat.size - flat.size % 16
+        for start in range(0, whole, _CHUNK):
+            piece = flat[start : min(start + _CHUNK, whole)]
+            piece[...] = cast(transform(draw(piece.size), mean, std), flat.dtype)
+        if whole != flat.size:
+            if flat.itemsize >= 4:
+                draw(flat.size - whole)  # drawn into the open block, then overwritten
+            flat[-16:] = cast(transform(draw(16), mean, std), flat.dtype)
+
+    def _paired_normals(self, count: int) -> Array:
+        """Standard normal float64, two from two uniforms; the one left over is kept."""
+        out = rest = np.empty(count)
+        if count and self._next_normal is not None:
+            out[0], self._next_normal = self._next_normal, None
+            rest = out[1:]
+        pairs = (rest.size + 1) // 2
+        if pairs:
+            first, second = self._doubles(2 * pairs).reshape(-1, 2).T
+            radius = np.sqrt(-2.0 * exact.function("log1p", True)(-second))
+            numbers = exact.polar(radius, 2.0 * math.pi * first).view(np.float64)
+            rest[...] = numbers[: rest.size]
+            if numbers.size != rest.size:
+                self._next_normal = float(numbers[-1])
+        return out
+
+    def exponential(self, shape: Shape, dtype: Any, lambd: float = 1.0) -> Array:
+        """Waiting times at a rate lambd > 0: `exponential_`. Floating dtype."""
+        dtype, wide = floating("exponential", dtype)
+        if not lambd > 0:
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        log1p, scale = exact.function("log1p", wide), -1.0 / lambd
+        return self._fill(shape, dtype, lambda count: scale * log1p(-self._doubles(count)))
+
+    def log_normal(self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0) -> Array:
+        """exp of a normal number with std > 0, always by pairs: `log_normal_`. Floating dtype."""
+        dtype, wide = floating("log_normal", dtype)
+        if not std > 0:
+            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+        exp = exact.function("exp", wide)
+
+        def block(count: int) -> Array:
+            return exp(exact.scaled(self._paired_normals(count), std, mean))
+
+        return self._fill(shape, dtype, block)
+
+    def cauchy(self, shape: Shape, dtype: Any, median: float = 0.0, sigma: float = 1.0) -> Array:
+        """median + sigma tan(pi (u - 1/2)), sigma > 0: `cauchy_`. Floating dtype."""
+        dtype, wide = floating("cauchy", dtype)
+        if not sigma > 0:
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        tan = exact.function("tan", wide)
+
+        def block(count: int) -> Array:
+            return exact.scaled(tan(math.pi * (self._doubles(count) - 0.5)), sigma, median)
+
+        return self._fill(shape, dtype, block)
+
+    # ---- whole numbers ----
+
+    def integers(self, low: int, high: int, shape: Shape, dtype: Any = np.int64) -> Array:
+        """Even on low .. high - 1: `randint`, `random_(low, high)`. Any dtype but complex.
+
+        A word modulo the range, or a 64-bit number where the range is 2**28 or more. The range
+        -2**63 .. 2**63 stands for `random_(-2**63, None)`. For a floating dtype the bounds are
+        first moved inwards to where rounding cannot leave them.
+        """
+        dtype = np.dtype(dtype)
+        if dtype.name in exact.DIGITS and high - low < 2**64:
+            low, high = exact.representable_bounds(low, high, dtype)
+        if low >= high:
+            raise RuntimeError(
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+            )
+        span = high - low
+        draw = self._pairs if span >= _WIDE_RANGE else self._words
+        base = np.uint64(low % 2**64)
+
+        def block(count: int) -> Array:
+            values = draw(count)
+            if span == 2**64:
+                return values.view(np.int64)
+            divisor = np.uint64(span)
+            values -= values // divisor * divisor  # NumPy's // by a scalar is twice as fast as %
+            values += base
+            return values.view(np.int64)
+
+        return self._fill(shape, dtype, block)
+
+    def random_full(self, shape: Shape, dtype: Any) -> Array:
+        """`random_()`: 0 .. the largest of an integer dtype, 0 .. 2**digits of a floating one."""
+        dtype = np.dtype(dtype)
+        if dtype.name in exact.DIGITS:
+            span = 2 ** exact.DIGITS[dtype.name] + 1
+        elif dtype.kind in "iu" and dtype.name not in ("uint16", "uint32", "uint64"):
+            span = int(np.iinfo(dtype).max) + 1
+        elif dtype.kind == "b":
+            span = 2
+        else:
+            raise NotImplementedError(f"random_ not implemented for {dtype}; give it bounds")
+        draw = self._pairs if dtype.name in ("int64", "float64") else self._words
+        divisor = np.uint64(span)
+        return self._fill(shape, dtype, lambda count: (draw(count) % divisor).view(np.int64))
+
+    def bernoulli(self, p: float | Array, shape: Shape, dtype: Any) -> Array:
+        """1 with probability `p`, else 0: `bernoulli`, `bernoulli_`. Any dtype.
+
+        Args:
+            p: a number, or a floating array that broadcasts to `shape`. A number or a float64
+               array is compared with 53-bit uniforms, another array with 24-bit ones.
+        """
+        dtype = np.dtype(dtype)
+        if not np.all((p >= 0) & (p <= 1)):
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        if not isinstance(p, np.ndarray):
+            return self._fill(shape, dtype, lambda count: self._doubles(count) < p)
+        chance, wide = np.broadcast_to(p, shape), floating("bernoulli", p.dtype)[1]
+        if not wide:
+            chance = chance.astype(np.float32)
+        with self._lock:
+            unit = (self._doubles if wide else self._singles)(chance.size)
+        return (unit.reshape(shape) < chance).astype(dtype)
+
+    def geometric(self, shape: Shape, dtype: Any, p: float) -> Array:
+        """Trials up to the first success: `geometric_`. Integer or floating dtype."""
+        if not 0 < p < 1:
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+        log, scale = exact.function("log", False), math.log1p(-p)
+
+        def block(count: int) -> Array:
+            return np.ceil(log(self._doubles(count)) / scale)
+
+        return self._fill(shape, np.dtype(dtype), block)
+
+    def permutation(self, n: int) -> Array:
+        """0 .. n - 1 (int64) in random order: `randperm`."""
+        if not 0 <= n < 2**31:
+            raise RuntimeError(f"randperm: n must be from 0 to 2**31 - 1, but got {n}")
+        draws = max(n - 1, 0)
+        with self._lock:
+            words = self._words(draws) if n < 2**32 // 20 else self._pairs(draws)
+        target = np.arange(n, dtype=np.int64)
+        target[:draws] += (words % np.arange(n, 1, -1, dtype=np.uint64)[:draws]).view(np.int64)
+        return exact.swap_in_order(target)
+
+    def multinomial(self, probs: Array, num_samples: int, replacement: bool = False) -> Array:
+        """Categories (int64) by weight: `multinomial`.
+
+        Args:
+            probs: floating weights, (categories,) or (rows, categories); need not sum to 1.
+
+        Returns:
+            (num_samples,) or (rows, num_samples).
+        """
+        probs = np.asarray(probs)
+        exact.check_multinomial(probs, num_samples, replacement)
+        rows = np.atleast_2d(probs)
+        if not replacement or num_samples == 1:
+            # weight / exponential is largest at k with probability weight[k].
+            with np.errstate(divide="ignore", invalid="ignore"):
+                race = rows / self.exponential(rows.shape, rows.dtype)
+            if num_samples == 1:
+                picks = np.argmax(race, axis=1)[:, None]
+            else:
+                picks = np.argsort(-race, axis=1, kind="stable")[:, :num_samples].copy()
+        else:
+            with self._lock:
+                unit = self._doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
+            picks = exact.search_sorted_rows(rows, unit)
+        shaped: Array = picks.reshape(*probs.shape[:-1], num_samples)
+        return shaped
+
+
+def _from_state(state: Array) -> Generator:
+    """A new generator in `state`."""
+    return Generator().set_state(state)
+
+
+default_generator = Generator()

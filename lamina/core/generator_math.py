@@ -1,0 +1,396 @@
+"""The arithmetic under `generator.py`: exact roundings, Box-Muller, shuffling, the saved state.
+
+Pure functions on arrays. A library compiled for AVX2 rounds differently from the obvious NumPy
+expression, and the last bit is part of the answer.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+STATE_BYTES = 5056
+WORDS = 624
+# Bits in the significand; a floating dtype that is not here has no random numbers.
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+REAL_OF = {"complex64": "float32", "complex128": "float64"}
+
+# PyTorch's generator in memory: name, offset, format.
+_LAYOUT = [
+    ("seed", 0, "<u8"),
+    ("left", 8, "<i4"),
+    ("seeded", 12, "<i4"),
+    ("next", 16, "<u8"),
+    ("words", 24, ("<u8", WORDS)),
+    ("normal", 5024, "<f8"),
+    ("has_normal", 5040, "<i4"),
+    ("single", 5048, "<f4"),
+    ("has_single", 5052, "u1"),
+]
+_names, _offsets, _formats = (list(column) for column in zip(*_LAYOUT, strict=True))
+_STATE = np.dtype(
+    {"names": _names, "offsets": _offsets, "formats": _formats, "itemsize": STATE_BYTES}
+)
+
+
+# ---- the saved state ----
+
+
+class State(NamedTuple):
+    """All that a generator is: the seed, 624 words (uint32), words used, and what it kept.
+
+    `fresh` tells "seeded, no word drawn" from "all 624 drawn"; `used` is 624 for both.
+    """
+
+    seed: int
+    key: Array
+    used: int
+    fresh: bool
+    normal: float | None
+    single: float | None
+
+
+def pack_state(state: State) -> Array:
+    """`state` as 5056 bytes (uint8)."""
+    record = np.zeros((), _STATE)
+    record["seed"], record["seeded"], record["words"] = state.seed, 1, state.key
+    record["next"] = 0 if state.fresh else state.used
+    record["left"] = WORDS + 1 - state.used
+    if state.normal is not None:
+        record["normal"], record["has_normal"] = state.normal, 1
+    if state.single is not None:
+        record["single"], record["has_single"] = state.single, 1
+    return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+
+def unpack_state(state: Array) -> State:
+    """The inverse of `pack_state`; raises as `Generator.set_state` says."""
+    if not isinstance(state, np.ndarray) or state.dtype != np.uint8:
+        found = getattr(state, "dtype", type(state).__name__)
+        raise TypeError(f"RNG state must be an array of bytes (uint8), but got {found}")
+    if state.size != STATE_BYTES:
+        raise RuntimeError(f"RNG state must have {STATE_BYTES} bytes, but has {state.size}")
+    record = np.frombuffer(state.tobytes(), _STATE)[0]
+    left, position, words = int(record["left"]), int(record["next"]), record["words"]
+    fresh = position == 0 and left == 1
+    in_step = 1 <= left <= WORDS and position == WORDS + 1 - left
+    if record["seeded"] != 1 or not (fresh or in_step) or words.max() >= 2**32:
+        raise RuntimeError("Invalid mt19937 state: no generator is ever in this one")
+    return State(
+        int(record["seed"]),
+        words.astype(np.uint32),
+        WORDS if fresh else position,
+        fresh,
+        float(record["normal"]) if record["has_normal"] else None,
+        float(record["single"]) if record["has_single"] else None,
+    )
+
+
+# ---- arguments ----
+
+
+def seed_number(seed: int) -> int:
+    """`seed` as an unsigned 64-bit number; a negative one stands for 2**64 more.
+
+    Raises:
+        RuntimeError: `seed` is not an integer.
+        ValueError: `seed` does not fit in 64 bits.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex):
+        raise RuntimeError(
+            f"manual_seed expected a long, but got {type(seed).__name__}; pass an integer"
+        )
+    seed = operator.index(seed)
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError(f"manual_seed: {seed} does not fit in 64 bits")
+    return seed % 2**64
+
+
+def floating(op: str, dtype: Any, *, allow_complex: bool = False) -> tuple[np.dtype[Any], bool]:
+    """`dtype` as NumPy's object, and whether it is computed from 53-bit uniforms.
+
+    Raises:
+        NotImplementedError: `dtype` is not floating (nor complex, where that is allowed).
+    """
+    dtype = np.dtype(dtype)
+    if dtype.name in DIGITS or (allow_complex and dtype.name in REAL_OF):
+        return dtype, dtype.name == "float64"
+    raise NotImplementedError(f'"{op}" not implemented for {dtype}; use a floating dtype')
+
+
+def cast(values: Array, dtype: np.dtype[Any]) -> Array:
+    """`values` in `dtype`; 16-bit floats by way of float32, as C++ casts them."""
+    with np.errstate(over="ignore", invalid="ignore"):  # C++ makes these infinite in silence
+        if dtype.name in ("float16", "bfloat16"):
+            values = values.astype(np.float32)
+        return values.astype(dtype, copy=False)
+
+
+def complex_from(parts: Array) -> Array:
+    """Complex numbers from (..., 2) real and imaginary parts, in the same memory."""
+    return parts.view(np.result_type(parts.dtype, np.complex64))[..., 0]
+
+
+def representable_bounds(low: int, high: int, dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The range moved inwards, where rounding to floating `dtype` would leave [low, high)."""
+    digits = DIGITS[dtype.name]
+
+    def rounded(number: int) -> int:
+        return int(cast(np.asarray(number, np.int64), dtype).astype(np.float64))
+
+    above, below = rounded(low + 1), rounded(high - 1)
+    if above < low:
+        low = above + (1 << abs(low + 1).bit_length() - digits)
+    if below >= high:
+        high = below - (1 << abs(high - 1).bit_length() - digits)
+    return low, high
+
+
+# ---- roundings ----
+
+
+def function(name: str, wide: bool) -> Callable[[Array], Array]:
+    """The function `name` of float64 arrays of one dimension; to the C library's bit if `wide`.
+
+    NumPy's float64 functions differ between processors in the last bit, the C library's do not.
+    Where the result goes on into a smaller dtype, that bit is lost and NumPy's speed is free.
+    """
+    ufunc, scalar = getattr(np, name), getattr(math, name)
+
+    def quiet(values: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(ufunc(values))
+
+    def exact(values: Array) -> Array:
+        try:
+            return np.fromiter(map(scalar, values.tolist()), np.float64, values.size)
+        except (ValueError, OverflowError):  # `math` refuses what C makes infinite
+            return quiet(values)
+
+    return exact if wide else quiet
+
+
+def polar(radius: Array, angle: Array) -> Array:
+    """radius (cos angle + i sin angle), complex128, with the C library's cos and sin."""
+    points = map(cmath.rect, radius.tolist(), angle.tolist())
+    return np.fromiter(points, np.complex128, radius.size)
+
+
+def scaled(x: Array, scale: float, offset: float) -> Array:
+    """x * scale + offset, rounded once (a fused multiply-add), in the dtype of `x`.
+
+    `x`, `scale` and `offset` all float32, or all float64.
+    """
+    if x.dtype == np.float32:  # the product of two float32 is exact in float64
+        return (x * np.float64(scale) + np.float64(offset)).astype(np.float32)
+    scale, offset = float(scale), float(offset)
+    plain = x * scale + offset
+    if offset == 0 or abs(math.frexp(scale)[0]) == 0.5:  # the product has no rounding to lose
+        return plain
+    # Dekker's product and Knuth's sum: what each rounding dropped is itself a float64.
+    with np.errstate(all="ignore"):
+        product = x * scale
+        x_high, x_low = _halves(x)
+        s_high, s_low = _halves(np.float64(scale))
+        lost = x_low * s_low - (product - x_high * s_high - x_low * s_high - x_high * s_low)
+        total = product + offset
+        back = total - product
+        lost += (product - (total - back)) + (offset - back)
+        fused = total + lost
+    return np.where(np.isfinite(fused), fused, plain)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Two 26-bit numbers with sum `x` (Veltkamp)."""
+    shifted = x * 134217729.0
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
+# ---- Box-Muller ----
+
+
+def box_muller_double(unit: Array, mean: float, std: float) -> Array:
+    """Normal float64 from float64 uniforms, in blocks of 16 (8 radii, then 8 angles)."""
+    blocks = unit.reshape(-1, 2, 8)
+    radius = np.sqrt(-2.0 * function("log", True)(1.0 - blocks[:, 0].ravel()))
+    points = polar(radius, 2.0 * math.pi * blocks[:, 1].ravel()).reshape(-1, 8)
+    return scaled(np.stack([points.real, points.imag], axis=1).ravel(), std, mean)
+
+
+# Note: single precision
+#
+# PyTorch evaluates float32 log, sin and cos by the polynomials of the Cephes library (Moshier,
+# logf.c and sinf.c), with fused multiply-adds. They are evaluated the same way here, each number
+# a float32 held in a float64: a product of two is then exact, a sum almost always (its double
+# rounding matters about once in 2**28), and one rounding to float32 ends the step. This uses only
+# + and *, so unlike np.log and np.sin the result is the same on every machine.
+
+
+def _float32(*numbers: float) -> tuple[float, ...]:
+    return tuple(float(np.float32(number)) for number in numbers)
+
+
+_LOG = _float32(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_SIN = _float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+# log 2 in two parts, pi/4 in three: the first ones so short that their products are exact.
+_LOG_2_HIGH, _LOG_2_LOW = _float32(0.693359375, -2.12194440e-4)
+_QUARTER_PI = _float32(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
+_SQRT_HALF, _TWO_PI, _PER_QUARTER_PI = _float32(math.sqrt(0.5), 2 * math.pi, 4 / math.pi)
+
+
+def box_muller_single(unit: Array, mean: float, std: float) -> Array:
+    """Normal float32 from float32 uniforms, in blocks of 16 (8 radii, then 8 angles)."""
+    blocks = unit.reshape(-1, 2, 8)
+    step = _Steps(unit.size // 2)
+    radius = np.sqrt(-2.0 * _log(1.0 - blocks[:, 0].ravel().astype(np.float64), step))
+    step.round(radius)
+    angle = blocks[:, 1].ravel().astype(np.float64)
+    sine, cosine = _sin_cos(step.fused(angle, _TWO_PI), step)
+    out = np.empty((unit.size // 16, 2, 8), np.float32)
+    mean, std = _float32(mean, std)
+    for column, wave in enumerate((cosine, sine)):
+        out[:, column] = step.fused(step.fused(wave, radius), std, mean).reshape(-1, 8)
+    return out.ravel()
+
+
+class _Steps:
+    """Float32 steps on float64 arrays of one size, in place."""
+
+    __slots__ = ("_narrow",)
+
+    def __init__(self, size: int) -> None:
+        self._narrow = np.empty(size, np.float32)
+
+    def round(self, x: Array) -> Array:
+        """x to the nearest float32."""
+        np.copyto(self._narrow, x, casting="same_kind")
+        np.copyto(x, self._narrow)
+        return x
+
+    def fused(self, x: Array, factor: Array | float, term: Array | float | None = None) -> Array:
+        """x * factor + term, rounded once."""
+        np.multiply(x, factor, out=x)
+        if term is not None:
+            np.add(x, term, out=x)
+        return self.round(x)
+
+    def polynomial(self, x: Array, coefficients: tuple[float, ...]) -> Array:
+        """Horner's rule, highest power first, into a new array."""
+        y = np.full_like(x, coefficients[0])
+        for c in coefficients[1:]:
+            self.fused(y, x, c)
+        return y
+
+
+def _log(x: Array, step: _Steps) -> Array:
+    """Natural logarithm of float32 numbers in (0, 1]."""
+    fraction, exponent = np.frexp(x)
+    small = fraction < _SQRT_HALF
+    power = np.subtract(exponent, small, dtype=np.float64)
+    x = np.where(small, fraction + fraction, fraction) - 1.0
+    square = step.fused(x.copy(), x)
+    y = step.fused(step.polynomial(x, _LOG), x)
+    step.fused(y, square, step.fused(power.copy(), _LOG_2_LOW))
+    step.round(np.subtract(y, 0.5 * square, out=y))
+    step.round(np.add(x, y, out=x))
+    return step.fused(power, _LOG_2_HIGH, x)
+
+
+def _sin_cos(x: Array, step: _Steps) -> tuple[Array, Array]:
+    """Sine and cosine of float32 numbers from 0 to 2 pi."""
+    octant = step.fused(x.copy(), _PER_QUARTER_PI).astype(np.int32)
+    octant = (octant + 1) & ~1
+    turns = octant.astype(np.float64)
+    for part in _QUARTER_PI:
+        step.round(np.subtract(x, turns * part, out=x))
+    square = step.fused(x.copy(), x)
+    cosine = step.fused(step.polynomial(square, _COS), square)
+    step.fused(cosine, square, -0.5 * square)
+    step.round(np.add(cosine, 1.0, out=cosine))
+    sine = step.fused(step.polynomial(square, _SIN), square)
+    step.fused(sine, x, x)
+    swap = (octant & 2) != 0
+    sine, cosine = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
+    sine *= 1.0 - 0.5 * (octant & 4)  # a sign from the bit is faster than a masked negation
+    cosine *= 1.0 - 0.5 * ((octant + 2) & 4)
+    return sine, cosine
+
+
+# ---- shuffling ----
+
+
+def swap_in_order(target: Array) -> Array:
+    """0 .. n - 1 after swapping places i and target[i] (int64, >= i) for i = 0, 1, ...
+
+    The loop of swaps without the loop. Place i, once swapped, is never touched again, so the
+    result is what lay at target[i] just before step i. What lies at place p was put there by the
+    last earlier step k with target[k] == p, and is what lay at place k just before step k: a
+    pointer to an earlier step, followed to its end by doubling. n must be below 2**31.
+    """
+    step = np.arange(target.size, dtype=np.int64)
+    keys = target << 32 | step
+    keys.sort()  # by target, then by step; distinct keys, so any sort does, and this is the fastest
+    order, place = keys & (2**32 - 1), keys >> 32
+    repeats = place[1:] == place[:-1]
+    previous = np.full(target.size, -1)  # the step before, with the same target
+    previous[order[1:][repeats]] = order[:-1][repeats]
+    # The last step to write a place before its own: the last of all but itself.
+    last = np.full(target.size, -1)
+    ends = np.append(~repeats, True)[: target.size]
+    last[place[ends]] = order[ends]
+    source = np.where(last == step, previous, last)
+    source = np.where(source < 0, step, source)
+    while True:
+        further = source[source]
+        if np.array_equal(further, source):
+            break
+        source = further
+    found = np.where(previous >= 0, source[previous], target)
+    return np.where(target == step, source, found)
+
+
+# ---- multinomial ----
+
+
+def check_multinomial(probs: Array, num_samples: int, replacement: bool) -> None:
+    """Raises RuntimeError where `multinomial` has nothing to draw from."""
+    if probs.dtype.name not in DIGITS:
+        raise RuntimeError(f"multinomial needs floating weights, but got {probs.dtype}")
+    if probs.ndim not in (1, 2):
+        raise RuntimeError(f"multinomial: prob_dist must be 1 or 2 dim, but has {probs.ndim}")
+    if num_samples <= 0:
+        raise RuntimeError(f"multinomial: cannot sample n_sample <= 0 samples ({num_samples})")
+    if not replacement and num_samples > probs.shape[-1]:
+        raise RuntimeError(
+            f"multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+            f" ({num_samples} > {probs.shape[-1]}); pass replacement=True"
+        )
+    weights = probs.astype(np.float64)
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise RuntimeError(
+            "invalid multinomial distribution: probability tensor contains either `inf`, `nan` or"
+            " element < 0"
+        )
+    if not np.all(weights.sum(axis=-1) > 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def search_sorted_rows(weights: Array, unit: Array) -> Array:
+    """For each row, the first category whose share of the running sum reaches `unit` (int64)."""
+    sums = np.cumsum(weights if weights.itemsize >= 4 else weights.astype(np.float32), axis=1)
+    sums /= sums[:, -1:].copy()
+    sums[:, -1] = 1
+    rows = zip(sums.astype(np.float64), unit, strict=True)
+    return np.array([np.searchsorted(row, u) for row, u in rows], np.int64).reshape(unit.shape)
