@@ -15,7 +15,7 @@ import re
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self, final
+from typing import Any, Self, final
 
 from lamina.devices.backend import Counters
 from lamina.devices.device import device as _device
@@ -23,6 +23,7 @@ from lamina.devices.simulated import SimulatedCuda
 from lamina.devices.simulation import (
     HOW_TO_GET_CUDA,
     MemoryAccount,
+    in_bytes,
     in_words,
     simulation,
 )
@@ -62,7 +63,7 @@ class simulate:
                 f"simulate(): argument 'count' must not be negative, got {count}",
                 help=["lamina.cuda.simulate(0) takes the simulated GPUs away"],
             )
-        limit = _bytes(memory)
+        limit = in_bytes(memory)
         accounts = [MemoryAccount(index, limit) for index in range(count)]
         self._before = simulation.replace_accounts(accounts)
 
@@ -76,22 +77,6 @@ class simulate:
         trace: TracebackType | None,
     ) -> None:
         simulation.replace_accounts(self._before)
-
-
-_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-def _bytes(memory: int | str | None) -> int | None:
-    if memory is None or (isinstance(memory, int) and not isinstance(memory, bool) and memory > 0):
-        return memory
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?)(?:i?b)?\s*", memory.lower())
-        if match:
-            return int(match.group(1)) * _UNITS[match.group(2)]
-    raise InvalidArgument(
-        f"simulate(): argument 'memory' is no amount of memory: {memory!r}",
-        help=["write a number of bytes, or a text such as '512MiB' or '8GiB'"],
-    )
 
 
 def transfers() -> Counters:

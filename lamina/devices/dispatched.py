@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -17,14 +17,17 @@ from numpy.typing import DTypeLike
 
 from lamina.devices.backend import HostArray
 
+xp: Final[Any] = np
+"""NumPy, without its type stubs, which know no arrays but NumPy's."""
+
 # --- what has no NumPy function of its own -----------------------------------------------------
 
 
 def get_item(array: HostArray, index: Any) -> HostArray:
     """`array[index]`, but a single element is a view with no dimensions instead of a number."""
     result = array[index]
-    if isinstance(result, np.ndarray):
-        return result
+    if not isinstance(result, np.generic):
+        return result  # type: ignore[no-any-return]
     return array[(*index, ...)] if isinstance(index, tuple) else array[index, ...]
 
 
@@ -126,50 +129,50 @@ class DispatchedArray(NDArrayOperatorsMixin):
 
     @property
     def T(self) -> Any:
-        return np.transpose(self)
+        return xp.transpose(self)
 
     @property
     def mT(self) -> Any:
-        return np.matrix_transpose(self)
+        return xp.matrix_transpose(self)
 
     @property
     def real(self) -> Any:
-        return np.real(self)
+        return xp.real(self)
 
     @real.setter
     def real(self, value: Any) -> None:
-        np.real(self)[...] = value
+        xp.real(self)[...] = value
 
     @property
     def imag(self) -> Any:
-        return np.imag(self)
+        return xp.imag(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        np.imag(self)[...] = value
+        xp.imag(self)[...] = value
 
     # --- shape ---------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
-        return np.reshape(self, _one_or_many(shape), **options)
+        return xp.reshape(self, _one_or_many(shape), **options)
 
     def transpose(self, *axes: Any) -> Any:
-        return np.transpose(self, _one_or_many(axes) if axes else None)
+        return xp.transpose(self, _one_or_many(axes) if axes else None)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
-        return np.swapaxes(self, axis1, axis2)
+        return xp.swapaxes(self, axis1, axis2)
 
     def squeeze(self, axis: Any = None) -> Any:
-        return np.squeeze(self, axis)
+        return xp.squeeze(self, axis)
 
     def ravel(self, order: Any = "C") -> Any:
-        return np.ravel(self, order)
+        return xp.ravel(self, order)
 
     def flatten(self, order: Any = "C") -> Any:
-        return np.reshape(np.copy(self, order), -1, order=order)
+        return xp.reshape(xp.copy(self, order), -1, order=order)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.diagonal(self, offset, axis1, axis2)
+        return xp.diagonal(self, offset, axis1, axis2)
 
     def view(self, dtype: DTypeLike = None) -> Any:
         return self[...] if dtype is None else self._apply(view_as, (self, dtype), {})
@@ -177,10 +180,10 @@ class DispatchedArray(NDArrayOperatorsMixin):
     # --- copies --------------------------------------------------------------------------------
 
     def copy(self, order: Any = "C") -> Any:
-        return np.copy(self, order)
+        return xp.copy(self, order)
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Any:
-        return np.astype(self, np.dtype(dtype), copy=copy)  # type: ignore[arg-type]
+        return xp.astype(self, np.dtype(dtype), copy=copy)
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -194,76 +197,76 @@ class DispatchedArray(NDArrayOperatorsMixin):
     # --- reductions and the like ---------------------------------------------------------------
 
     def sum(self, axis: Any = None, **options: Any) -> Any:
-        return np.sum(self, axis, **options)
+        return xp.sum(self, axis, **options)
 
     def prod(self, axis: Any = None, **options: Any) -> Any:
-        return np.prod(self, axis, **options)
+        return xp.prod(self, axis, **options)
 
     def mean(self, axis: Any = None, **options: Any) -> Any:
-        return np.mean(self, axis, **options)
+        return xp.mean(self, axis, **options)
 
     def var(self, axis: Any = None, **options: Any) -> Any:
-        return np.var(self, axis, **options)
+        return xp.var(self, axis, **options)
 
     def std(self, axis: Any = None, **options: Any) -> Any:
-        return np.std(self, axis, **options)
+        return xp.std(self, axis, **options)
 
     def max(self, axis: Any = None, **options: Any) -> Any:
-        return np.max(self, axis, **options)
+        return xp.max(self, axis, **options)
 
     def min(self, axis: Any = None, **options: Any) -> Any:
-        return np.min(self, axis, **options)
+        return xp.min(self, axis, **options)
 
     def any(self, axis: Any = None, **options: Any) -> Any:
-        return np.any(self, axis, **options)
+        return xp.any(self, axis, **options)
 
     def all(self, axis: Any = None, **options: Any) -> Any:
-        return np.all(self, axis, **options)
+        return xp.all(self, axis, **options)
 
     def argmax(self, axis: Any = None, **options: Any) -> Any:
-        return np.argmax(self, axis, **options)
+        return xp.argmax(self, axis, **options)
 
     def argmin(self, axis: Any = None, **options: Any) -> Any:
-        return np.argmin(self, axis, **options)
+        return xp.argmin(self, axis, **options)
 
     def cumsum(self, axis: Any = None, **options: Any) -> Any:
-        return np.cumsum(self, axis, **options)
+        return xp.cumsum(self, axis, **options)
 
     def cumprod(self, axis: Any = None, **options: Any) -> Any:
-        return np.cumprod(self, axis, **options)
+        return xp.cumprod(self, axis, **options)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.trace(self, offset, axis1, axis2)
+        return xp.trace(self, offset, axis1, axis2)
 
     def sort(self, axis: int = -1, **options: Any) -> None:
-        self[...] = np.sort(self, axis, **options)
+        self[...] = xp.sort(self, axis, **options)
 
     def argsort(self, axis: int = -1, **options: Any) -> Any:
-        return np.argsort(self, axis, **options)
+        return xp.argsort(self, axis, **options)
 
     def take(self, indices: Any, axis: Any = None, **options: Any) -> Any:
-        return np.take(self, indices, axis, **options)
+        return xp.take(self, indices, axis, **options)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
-        return np.repeat(self, repeats, axis)
+        return xp.repeat(self, repeats, axis)
 
     def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
-        return np.clip(self, min, max, **options)
+        return xp.clip(self, min, max, **options)
 
     def round(self, decimals: int = 0) -> Any:
-        return np.round(self, decimals)
+        return xp.round(self, decimals)
 
     def conj(self) -> Any:
-        return np.conjugate(self)
+        return xp.conjugate(self)
 
     def conjugate(self) -> Any:
-        return np.conjugate(self)
+        return xp.conjugate(self)
 
     def dot(self, other: Any) -> Any:
-        return np.dot(self, other)
+        return xp.dot(self, other)
 
     def nonzero(self) -> Any:
-        return np.nonzero(self)
+        return xp.nonzero(self)
 
     # --- elements as Python values -------------------------------------------------------------
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Final, final
 
 from lamina.devices.backend import Counters
 from lamina.devices.device import device
-from lamina.errors import InvalidDevice, OutOfMemoryError, SimulatedCudaUnavailable
+from lamina.errors import (
+    InvalidArgument,
+    InvalidDevice,
+    OutOfMemoryError,
+    SimulatedCudaUnavailable,
+)
 
 BLOCK: Final = 512
 """Allocations are counted in blocks of so many bytes, as PyTorch's allocator does."""
@@ -91,6 +97,27 @@ def in_words(nbytes: int) -> str:
         if nbytes >= unit:
             return f"{nbytes / unit:.2f} {name}"
     return f"{nbytes} bytes"
+
+
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def in_bytes(memory: int | str | None) -> int | None:
+    """An amount of memory, such as `8 << 30` or "8GiB", as a number of bytes.
+
+    >>> in_bytes("2 KiB")
+    2048
+    """
+    if memory is None or (isinstance(memory, int) and not isinstance(memory, bool) and memory > 0):
+        return memory
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?)(?:i?b)?\s*", memory.lower())
+        if match:
+            return int(match.group(1)) * _UNITS[match.group(2)]
+    raise InvalidArgument(
+        f"simulate(): argument 'memory' is no amount of memory: {memory!r}",
+        help=["write a number of bytes, or a text such as '512MiB' or '8GiB'"],
+    )
 
 
 @final
