@@ -1,0 +1,509 @@
+"""Modules that hold other modules or parameters: in a sequence, a list or a dict."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from lamina.core.tensor import Tensor
+from lamina.errors import ArgumentTypeError, IndexOutOfRange
+from lamina.nn.module import Module, indented, type_name
+from lamina.nn.parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+def _position(index: Any, count: int) -> int:
+    """Return `index` counted from the front; `IndexError` when it is outside."""
+    position = operator.index(index)
+    if not -count <= position < count:
+        raise IndexOutOfRange(f"index {position} is out of range for {count} items")
+    return position % count
+
+
+class _Numbered(Module):
+    """What `Sequential` and `ModuleList` share: children named "0", "1", ... in order."""
+
+    def __getitem__(self, index: Any) -> Any:
+        items = list(self._modules.items())
+        if isinstance(index, slice):
+            return self._at_slice(items[index])
+        return items[_position(index, len(items))][1]
+
+    def _at_slice(self, items: list[tuple[str, Any]]) -> Any:
+        raise NotImplementedError
+
+    def _key(self, index: Any) -> str:
+        return list(self._modules)[_position(index, len(self._modules))]
+
+    def __setitem__(self, index: Any, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            for key in list(self._modules)[index]:
+                del self._modules[key]
+        else:
+            del self._modules[self._key(index)]
+        self._renumber()
+
+    def _renumber(self) -> None:
+        kept = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update({str(i): module for i, module in enumerate(kept)})
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add several modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, "
+                f"but got {type(modules).__name__}"
+            )
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before position `index`; those behind it move up by one."""
+        if not isinstance(module, Module):
+            raise ArgumentTypeError(f"module should be of type: {Module}")
+        kept = list(self._modules.values())
+        kept.insert(index, module)
+        self._modules.clear()
+        self._modules.update({str(i): each for i, each in enumerate(kept)})
+        return self
+
+    def pop(self, index: Any = -1) -> Any:
+        """Take the module at `index` out and return it."""
+        module = self[index]
+        del self[index]
+        return module
+
+
+class Sequential(_Numbered):
+    """Modules that run one after the other, each on the output of the one before.
+
+    Args:
+        args: the modules in order, or one dict of names to modules.
+
+    Example:
+        >>> import lamina
+        >>> import lamina.nn as nn
+        >>> net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> net(lamina.ones(4, 2)).shape
+        torch.Size([4, 3])
+        >>> net
+        Sequential(
+          (0): Linear(in_features=2, out_features=3, bias=True)
+          (1): ReLU()
+        )
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def forward(self, input: Any) -> Any:
+        """Run the modules in order."""
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def _at_slice(self, items: list[tuple[str, Any]]) -> Any:
+        return type(self)(dict(items))
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                "add operator supports only objects of Sequential class, "
+                f"but {type(other).__name__} is given"
+            )
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                "add operator supports only objects of Sequential class, "
+                f"but {type(other).__name__} is given"
+            )
+        return self.extend(other)
+
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*(list(self) * _repeats(times)))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        once = list(self)
+        for _ in range(_repeats(times) - 1):
+            self.extend(once)
+        return self
+
+
+def _repeats(times: object) -> int:
+    if not isinstance(times, int):
+        raise ArgumentTypeError(
+            f"unsupported operand type(s) for *: Sequential and {type(times).__name__}"
+        )
+    if times <= 0:
+        raise ValueError(f"Non-positive multiplication factor {times} for Sequential")
+    return times
+
+
+class ModuleList(_Numbered):
+    """A list of modules; unlike a plain list, its parameters are found.
+
+    Args:
+        modules: what it holds at first.
+
+    Example:
+        >>> import lamina.nn as nn
+        >>> layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+        >>> len(list(layers.parameters()))
+        6
+        >>> layers
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _at_slice(self, items: list[tuple[str, Any]]) -> Any:
+        return type(self)(module for _, module in items)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, other: Iterable[Module]) -> Self:
+        return self.extend(other)
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before position `index`; those behind it move up by one."""
+        super().insert(index, module)
+
+    def __repr__(self) -> str:
+        """Return the items, equal neighbours on one line with their count."""
+        if not len(self):
+            return f"{self._get_name()}()"
+        runs: list[tuple[int, int, str]] = []
+        for i, text in enumerate(repr(module) for module in self):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], i, text)
+            else:
+                runs.append((i, i, text))
+        lines = []
+        for first, last, text in runs:
+            many = f"({first}-{last}): {last - first + 1} x {text}"
+            lines.append(indented(many if last > first else f"({first}): {text}", 2))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dict of modules, in order of insertion; unlike a plain dict, its parameters are found.
+
+    Args:
+        modules: a mapping, or pairs of name and module.
+
+    Example:
+        >>> import lamina.nn as nn
+        >>> choices = nn.ModuleDict({"relu": nn.ReLU(), "tanh": nn.Tanh()})
+        >>> choices["tanh"], list(choices)
+        (Tanh(), ['relu', 'tanh'])
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take the module at `key` out and return it."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """Return the names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """Return pairs of name and module."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """Return the modules."""
+        return self._modules.values()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the module at `key`, or `default`."""
+        return self._modules.get(key, default)
+
+    def update(self, modules: Any) -> None:
+        """Add the modules of a mapping, or of pairs; names that exist are replaced."""
+        for key, module in _pairs(modules, "ModuleDict"):
+            self[key] = module
+
+
+def _pairs(source: Any, owner: str) -> list[tuple[str, Any]]:
+    """Return the pairs of a mapping (or of an iterable of pairs), checked."""
+    if isinstance(source, Mapping | ModuleDict | ParameterDict):
+        return list(source.items())
+    if not isinstance(source, Iterable):
+        raise ArgumentTypeError(
+            f"{owner}.update should be called with an iterable of key/value pairs, "
+            f"but got {type(source).__name__}"
+        )
+    pairs = []
+    for i, pair in enumerate(source):
+        if not isinstance(pair, Iterable):
+            raise ArgumentTypeError(
+                f"{owner} update sequence element #{i} should be Iterable; is {type(pair).__name__}"
+            )
+        key_and_value = tuple(pair)
+        if len(key_and_value) != 2:
+            raise ValueError(
+                f"{owner} update sequence element #{i} has length {len(key_and_value)}; "
+                "2 is required"
+            )
+        pairs.append(key_and_value)
+    return pairs
+
+
+def _as_parameter(value: Any) -> Any:
+    """Return tensors as parameters, anything else as it is."""
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        return Parameter(value)
+    return value
+
+
+class ParameterList(Module):
+    """A list of parameters. Plain tensors become parameters; other values are kept as they are.
+
+    Args:
+        values: what it holds at first.
+
+    Example:
+        >>> import lamina
+        >>> weights = lamina.nn.ParameterList([lamina.ones(2), lamina.zeros(3)])
+        >>> [name for name, _ in weights.named_parameters()]
+        ['0', '1']
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(self[i] for i in range(*index.indices(len(self))))
+        return getattr(self, str(_position(index, len(self))))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        setattr(self, str(_position(index, len(self))), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def append(self, value: Any) -> Self:
+        """Add a value at the end."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several values at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise ArgumentTypeError(
+                "ParameterList.extend should be called with an iterable, "
+                f"but got {type(values).__name__}"
+            )
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def extra_repr(self) -> str:
+        """Return one line an item."""
+        return "\n".join(
+            _described(str(i), value, str(value.dtype) if isinstance(value, Tensor) else "")
+            for i, value in enumerate(self)
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: a list of parameters has no forward."""
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dict of parameters. Plain tensors become parameters; other values are kept as they are.
+
+    Args:
+        parameters: a mapping, or pairs of name and value.
+
+    Example:
+        >>> import lamina
+        >>> weights = lamina.nn.ParameterDict({"left": lamina.ones(2)})
+        >>> "left" in weights, len(weights)
+        (True, 1)
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(
+                f"Index given to ParameterDict must be a string, and {key!r} is none"
+            )
+        self._keys[key] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        joined = self.copy()
+        joined.update(other)
+        return joined
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """Return another dict with the same parameters."""
+        return ParameterDict(self)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return the value at `key`, after setting it to `default` if there is none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take the value at `key` out and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last pair out and return it."""
+        key = list(self._keys)[-1]
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value at `key`, or `default`."""
+        return self[key] if key in self._keys else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Return a new dict with `default` at each key."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self) -> Any:
+        """Return the names."""
+        return self._keys.keys()
+
+    def items(self) -> Any:
+        """Return pairs of name and value."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Any:
+        """Return the values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add the values of a mapping, or of pairs; names that exist are replaced."""
+        for key, value in _pairs(parameters, "ParameterDict"):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        """Return one line an item."""
+        return "\n".join(_described(key, value, type_name(value)) for key, value in self.items())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: a dict of parameters has no forward."""
+        raise RuntimeError("ParameterDict should not be called.")
+
+
+def _described(name: str, value: Any, kind: str) -> str:
+    """Return one line about an item of a `ParameterList` or `ParameterDict`."""
+    if not isinstance(value, Tensor):
+        return f"  ({name}): Object of type: {type(value).__name__}"
+    role = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(str(n) for n in value.shape)
+    place = f" ({value.device})" if value.device.type == "cuda" else ""
+    return f"  ({name}): {role} containing: [{kind} of size {size}{place}]"
