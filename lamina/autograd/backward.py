@@ -1,0 +1,177 @@
+"""`backward` and `grad`: checks on what the user asked, then one run of the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core import blame
+from lamina.core.engine import run_backward
+from lamina.core.op import traced
+from lamina.core.origins import CUT_BACKWARD
+from lamina.core.provenance import here
+from lamina.core.tensor import Tensor, wrap
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def _root_gradients(roots: list[Tensor], given: Any, is_recorded: bool) -> list[Tensor]:
+    """A gradient for each root: what the user gave, or one for a scalar."""
+    gradients = [None] * len(roots) if given is None else _listed(given)
+    if len(gradients) != len(roots):
+        raise errors.GradShapeMismatch(
+            f"got {len(roots)} tensors and {len(gradients)} gradients",
+            help=["give one gradient for each tensor, or None for scalars"],
+        )
+    found = []
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        if gradient is None:
+            if not root.requires_grad:
+                raise blame.no_graph(index, root)
+            if root._array.size != 1 or root.dtype.is_complex:
+                raise blame.non_scalar_root(root)
+            ones = np.ones_like(root._array)
+            gradient = wrap(ones, (*here(), "backward", CUT_BACKWARD, None))
+        else:
+            blame.check_root_gradient(index, root, gradient)
+            if not root.requires_grad:
+                raise blame.no_graph(index, root)
+        found.append(gradient)
+    return found
+
+
+def backward_of(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | Tensor | None = None,
+) -> None:
+    """Compute the gradients of this tensor and add them to the `.grad` of the leaves behind it.
+
+    Args:
+        gradient: What to weigh the elements with; only a single number needs none.
+        retain_graph: Keep the graph's values for another pass (default: `create_graph`).
+        create_graph: Record the pass itself, so that gradients can be differentiated again.
+        inputs: Add gradients to these tensors only; they may also be computed ones.
+
+    >>> import lamina
+    >>> x = lamina.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Sequence[Tensor] | Tensor | None = None,
+) -> None:
+    """Sum the gradients of several tensors into the `.grad` of the leaves behind them."""
+    roots = _listed(tensors)
+    if inputs is not None:
+        inputs = _listed(inputs)
+        if not inputs:
+            raise errors.InvalidArgument(
+                "'inputs' argument to backward() cannot be empty.",
+                help=["name the tensors, or leave the argument out to reach all leaves"],
+            )
+        for tensor in inputs:
+            if not tensor.requires_grad:
+                raise blame.input_without_grad(tensor)
+    if create_graph:
+        warnings.warn(
+            errors.CreateGraphWarning(
+                "Using backward() with create_graph=True will create a reference cycle between the "
+                "parameter and its gradient, which keeps both until a garbage collection",
+                help=["use torch.autograd.grad, or set .grad to None afterwards"],
+            ),
+            stacklevel=3,
+        )
+    given = grad_tensors if grad_tensors is not None else grad_variables
+    run_backward(
+        roots,
+        _root_gradients(roots, given, create_graph),
+        retain_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        inputs=inputs,
+    )
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of outputs with respect to inputs, returned; no `.grad` is touched.
+
+    Raises `UnusedInput` for an input that the outputs don't depend on, unless `allow_unused` (then
+    its gradient is None) or `materialize_grads` (zeros).
+
+    >>> import lamina
+    >>> x = lamina.tensor(2.0, requires_grad=True)
+    >>> lamina.autograd.grad(x**3, x)
+    (tensor(12.),)
+    """
+    roots, targets = _listed(outputs), _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise errors.InvalidArgument(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, "
+            "but got: allow_unused=False."
+        )
+    for tensor in targets:
+        if not tensor.requires_grad:
+            raise blame.input_without_grad(tensor)
+    if is_grads_batched:
+        return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
+    found = run_backward(
+        roots,
+        _root_gradients(roots, grad_outputs, create_graph),
+        retain_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        inputs=targets,
+        accumulate=False,
+    )
+    for position, gradient in enumerate(found):
+        if gradient is None:
+            if materialize_grads:
+                found[position] = traced.zeros_like(targets[position])
+            elif not allow_unused:
+                raise blame.unused_input(position, targets[position], roots)
+    return tuple(found)
+
+
+def _batched(
+    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, create_graph: bool,
+    allow_unused: bool | None, materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """One pass for each entry along the first dimension of the gradients, stacked."""
+    batches = _listed(grad_outputs)
+    rows = [
+        grad(
+            roots, targets, [batch[row] for batch in batches], retain_graph=True,
+            create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
+        )  # fmt: skip
+        for row in range(len(batches[0]))
+    ]
+    return tuple(
+        None if column[0] is None else traced.stack(list(column))
+        for column in zip(*rows, strict=True)
+    )

@@ -1,0 +1,84 @@
+"""Who did it: builds the errors about tensors and graphs, from the records that are always kept.
+
+Each function returns (or, named `check_*`, raises) one error of `lamina.errors`, with PyTorch's
+phrase in the first line, the places that matter, and the repair. Nothing here runs unless something
+went wrong, or is about to.
+"""
+
+from lamina.core.blame.calls import (
+    dim_out_of_range,
+    kernel_failed,
+    not_a_tensor,
+    retry_general,
+)
+from lamina.core.blame.kept import (
+    check_inference_saved,
+    check_nan,
+    graph_freed,
+    inference_saved,
+    saved_value_modified,
+)
+from lamina.core.blame.leaves import (
+    check_assigned_data,
+    check_assigned_grad,
+    check_hook_result,
+    deepcopy_of_non_leaf,
+    flag_of_non_leaf,
+    grad_of_non_leaf,
+    hook_without_grad,
+    inference_requires_grad,
+    integer_requires_grad,
+    non_leaf_optimized,
+    numpy_of_requiring,
+    retain_without_grad,
+)
+from lamina.core.blame.passes import (
+    check_root_gradient,
+    input_without_grad,
+    no_graph,
+    non_scalar_root,
+    unused_input,
+)
+from lamina.core.blame.words import INFERENCE_HELP
+from lamina.core.blame.writes import (
+    check_inplace,
+    check_out,
+    check_out_dtype,
+    check_write,
+    stale_view,
+)
+
+__all__ = [
+    "INFERENCE_HELP",
+    "check_assigned_data",
+    "check_assigned_grad",
+    "check_hook_result",
+    "check_inference_saved",
+    "check_inplace",
+    "check_nan",
+    "check_out",
+    "check_out_dtype",
+    "check_root_gradient",
+    "check_write",
+    "deepcopy_of_non_leaf",
+    "dim_out_of_range",
+    "flag_of_non_leaf",
+    "grad_of_non_leaf",
+    "graph_freed",
+    "hook_without_grad",
+    "inference_requires_grad",
+    "inference_saved",
+    "input_without_grad",
+    "integer_requires_grad",
+    "kernel_failed",
+    "no_graph",
+    "non_leaf_optimized",
+    "non_scalar_root",
+    "not_a_tensor",
+    "numpy_of_requiring",
+    "retain_without_grad",
+    "retry_general",
+    "saved_value_modified",
+    "stale_view",
+    "unused_input",
+]

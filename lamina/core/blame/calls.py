@@ -1,0 +1,110 @@
+"""Errors about calls: inputs of the wrong kind, shape, dtype or device; and kernels that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import called, dims, made_note, this_place
+from lamina.devices import MixedDevices, device_of
+from lamina.devices.layouts import NoValues
+
+
+def not_a_tensor(op: Any, declared: str, value: Any, index: int | None = None) -> errors.ArgumentTypeError:
+    """An input should be a tensor and is something else."""
+    name = declared.strip("*?#")
+    position = op.names.index(name) + 1
+    which = f"element {index} of argument '{name}'" if index is not None else f"argument '{name}'"
+    wanted = "tuple of Tensors" if declared[0] == "*" and index is None else "Tensor"
+    return errors.ArgumentTypeError(
+        f"{op.name}(): {which} (position {position}) must be {wanted}, not {type(value).__name__}",
+        [(this_place(), "called here")],
+        ["make a tensor of it first: `torch.as_tensor(...)`"],
+    )
+
+
+def dim_out_of_range(dim: Any, ndim: int) -> errors.DimensionOutOfRange:
+    """A dimension that a tensor does not have."""
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    return errors.DimensionOutOfRange(
+        f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})",
+        [(this_place(), "asked for here")],
+        [f"the tensor has {ndim} dimension{'s' * (ndim != 1)}"],
+    )
+
+
+def retry_general(execute: Any, op: Any, values: list[Any], error: Exception) -> Any:
+    """A short way failed: the general way knows more (a number that doesn't fit), or says why."""
+    del error
+    return execute(op, values)
+
+
+def kernel_failed(op: Any, values: list[Any], tensors: Sequence[Any], error: Exception) -> Exception:
+    """What a kernel's exception means to the caller."""
+    place = this_place()
+    if isinstance(error, MixedDevices):
+        return _mixed_devices(op, tensors, place)
+    if isinstance(error, NoValues):
+        return errors.NoData(
+            f"{op.name}: Tensor on device meta has no values to read", [(place, "read here")],
+            ["compute with real tensors: the meta device only knows shapes and dtypes"],
+        )  # fmt: skip
+    if isinstance(error, MemoryError):
+        return errors.OutOfMemoryError(
+            f"not enough memory for the result of {op.name}: {error}", [(place, "asked for here")]
+        )
+    shapes = [t._array.shape for t in tensors]
+    text = str(error)
+    if isinstance(error, ValueError) and ("broadcast" in text or "shape" in text) and len(shapes) >= 2:
+        mismatch = _broadcast_mismatch(op, tensors, shapes, place)
+        if mismatch is not None:
+            return mismatch
+    kind: type[errors.LaminaError] = errors.InvalidValue
+    if isinstance(error, IndexError):
+        kind = errors.IndexOutOfRange
+    elif isinstance(error, TypeError):
+        kind = errors.ArgumentTypeError
+    elif isinstance(error, np.linalg.LinAlgError):
+        kind = errors.LinAlgError
+    elif isinstance(error, NotImplementedError):
+        kind = errors.NotSupported
+    inputs = ", ".join(f"{t.dtype} {dims(t._array.shape)}" for t in tensors)
+    return kind(f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")])
+
+
+def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.DeviceMismatch:
+    found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors if t._array.ndim or len(tensors) == 1))
+    if len(found) < 2:
+        found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors))
+    first = found[0]
+    notes = [(place, "mixed here")]
+    for tensor in tensors:
+        notes += made_note(tensor, f"{called(tensor)} is on {device_of(tensor._array)}")
+    return errors.DeviceMismatch(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{' and '.join(found[:2])}! (in {op.name})",
+        notes,
+        [f"move one of them: `.to({first!r})`"],
+    )
+
+
+def _broadcast_mismatch(op: Any, tensors: Sequence[Any], shapes: list[Any], place: Any) -> Exception | None:
+    for k in range(1, len(shapes)):
+        first, second = shapes[0], shapes[k]
+        for back in range(1, min(len(first), len(second)) + 1):
+            a, b = first[-back], second[-back]
+            if a != b and a != 1 and b != 1:
+                dimension = max(len(first), len(second)) - back
+                names = [called(t, f"input {i}") for i, t in enumerate(tensors)]
+                return errors.ShapeMismatch(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    f"non-singleton dimension {dimension}: {op.name} of {names[0]} {dims(first)} and "
+                    f"{names[k]} {dims(second)}",
+                    [(place, "computed here"), *made_note(tensors[0]), *made_note(tensors[k])],
+                    ["shapes broadcast from the right: make the sizes equal, or one of them 1 "
+                     "(unsqueeze, transpose, reshape)"],
+                )  # fmt: skip
+    return None

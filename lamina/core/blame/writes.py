@@ -1,0 +1,186 @@
+"""Errors about changes in place and `out=`: raised before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina import dtypes, errors
+from lamina.core.blame.words import (
+    INFERENCE_HELP,
+    called,
+    dims,
+    made_note,
+    plain_name,
+    this_place,
+)
+from lamina.core.modes import state
+from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
+from lamina.core.provenance import place_of
+from lamina.core.versions import INFERENCE
+
+
+def check_inplace(name: str, target: Any, records: bool) -> None:
+    """Raise if a tensor may not be changed in place now."""
+    if target._cell is INFERENCE:
+        if not state.inference:
+            raise _inference(target)
+    elif records:
+        if target._view is None:
+            if target._requires_grad and target._node is None:
+                raise _leaf(target)
+        else:
+            _check_view(target, target._view)
+    if _overlaps(target._array):
+        raise errors.OverlappingWrite(
+            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location. Please clone() the tensor before performing the operation.",
+            [(this_place(), "written here"), *made_note(target, "its elements share memory since here")],
+            [f"change a copy: `{plain_name(target) or 't'} = {plain_name(target) or 't'}.clone()`"],
+        )
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether several elements are one place in memory: an expanded dimension."""
+    if array.flags.c_contiguous:
+        return False
+    return any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
+
+
+def _leaf(target: Any) -> errors.LeafModified:
+    name = plain_name(target) or "t"
+    place = this_place()
+    help = [f"to change the values only, do it under `with torch.no_grad():`"]
+    left, sign, right = place.expression.partition("=")
+    if left[-1:] in "+-*/" and left[:-1].strip() == name:
+        help.append(f"to go on computing with the result, write `{name} = {name} {left[-1]} {right.strip()}`")
+    elif "inplace" in place.expression:
+        help.append("or leave out inplace=True: use inplace=False")
+    else:
+        help.append(f"to go on computing with the result, change a copy: `{name}.clone()`")
+    return errors.LeafModified(
+        f"a leaf Variable that requires grad is being used in an in-place operation: {called(target)} "
+        "would no longer be the leaf that collects .grad",
+        [(place, "changed here"), *made_note(target, f"the leaf `{name}` was made here")],
+        help,
+    )
+
+
+def _check_view(target: Any, view: Any) -> None:
+    """Raise if a view may not be written to while recording."""
+    base = view.base
+    if view.creation is not RECORDED:
+        raise _special_view(target, view)
+    if base._requires_grad and base._node is None:
+        name = plain_name(base) or "t"
+        raise errors.ViewOfLeafModified(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation: "
+            f"it is part of the leaf `{name}`",
+            [(this_place(), "changed here"), *made_note(base, f"the leaf `{name}` was made here")],
+            [
+                "to change the values only, do it under `with torch.no_grad():`",
+                f"to go on computing with the result, change a copy: `{name}.clone()`",
+            ],
+        )
+
+
+def _special_view(target: Any, view: Any) -> RuntimeError:
+    code, lasti, op_name = view.origin
+    made = [(this_place(), "changed here"), (place_of(code, lasti), "the view was made here")]
+    if view.creation is MULTIPLE:
+        node = target._node
+        node_name = getattr(getattr(node, "node", node), "name", lambda: op_name)()
+        base_name = plain_name(view.base) or "y"
+        return errors.MultiViewModified(
+            f"Output {target._node.index if hasattr(target._node, 'index') else 0} of {node_name} is a view and is being modified inplace. This view is the "
+            "output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one.",
+            made,
+            [f"take the part by index and change that: `{base_name}[i]`",
+             "or compute out of place and put the parts together: `torch.stack([...])`"],
+        )  # fmt: skip
+    if view.creation is FUNCTION:
+        return errors.FunctionViewModified(
+            f"Output 0 of {op_name} is a view and is being modified inplace. This view was created "
+            "inside a custom Function (or because an input was returned as-is) and the autograd "
+            "logic to handle view+inplace would override the custom backward associated with the "
+            "custom Function, leading to incorrect gradients. This behavior is forbidden.",
+            made,
+            ["change a copy: clone() the output first"],
+        )
+    mode = "no_grad" if view.creation == "no_grad" else "inference"
+    return errors.NoGradViewModified(
+        f"A view was created in {mode} mode and is being modified inplace with grad mode enabled: how "
+        "the view depends on its base was not recorded",
+        made,
+        ["make the view outside no_grad, or do both inside no_grad", "or change a copy: clone() the view"],
+    )
+
+
+def stale_view(target: Any) -> RuntimeError:
+    """A view that can't be made again is used after its base was changed in place."""
+    return _special_view(target, target._view)
+
+
+def _inference(target: Any) -> errors.InferenceTensorError:
+    return errors.InferenceTensorError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+        "to get a normal tensor before doing inplace update.",
+        [(this_place(), "changed here"), *made_note(target, "made here, in inference mode")],
+        [INFERENCE_HELP],
+    )
+
+
+def check_write(name: str, target: Any, result: Any) -> None:
+    """Raise unless a result fits into a tensor: shape, and kind of number."""
+    array = target._array
+    if result.shape != array.shape:
+        raise errors.WriteShapeMismatch(
+            f"output with shape {dims(array.shape)} doesn't match the broadcast shape {dims(result.shape)}",
+            [(this_place(), "written here"), *made_note(target)],
+            ["an in-place operation can't change the shape: compute out of place instead"],
+        )
+    _check_cast(dtypes.from_numpy(result.dtype), target.dtype, target)
+
+
+def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None:
+    if not dtypes.can_cast(source, target):
+        name = plain_name(tensor) or "t"
+        raise errors.CastRefused(
+            f"result type {_word(source)} can't be cast to the desired output type {_word(target)}",
+            [(this_place(), "written here"), *made_note(tensor)],
+            [f"convert the tensor first: `{name} = {name}.to({source!r})`"],
+        )
+
+
+def _word(kind: dtypes.dtype) -> str:
+    words = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool",
+             "int16": "Short", "int8": "Char", "uint8": "Byte", "float16": "Half",
+             "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+    return words.get(kind.name, kind.name)
+
+
+def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
+    """Raise if `out=` is no tensor, or a derivative would have to be recorded into it."""
+    targets = out if isinstance(out, tuple | list) else (out,)
+    for target in targets:
+        if not hasattr(target, "_array"):
+            raise errors.ArgumentTypeError(
+                f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}",
+                [(this_place(), "given here")],
+            )
+        if records or target.requires_grad and state.grad_enabled:
+            culprit = next((t for t in tensors if t.requires_grad), target)
+            raise errors.OutWithGrad(
+                f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+                f"but one of the arguments requires grad: {called(culprit)}",
+                [(this_place(), "out= was given here"), *made_note(culprit, "requires grad since here")],
+                [f"drop out= and use the result, or do it under `with torch.no_grad():`"],
+            )
+
+
+def check_out_dtype(name: str, out: Any, result: Any) -> None:
+    """Raise if a result would lose its kind of number in `out=`."""
+    _check_cast(dtypes.from_numpy(np.dtype(result.dtype)), out.dtype, out)

@@ -1,0 +1,77 @@
+"""Hooks: functions that users hang on tensors and nodes, and the handles that take them off again."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from lamina.core.modes import door
+
+_next_key: Final = itertools.count().__next__
+
+
+class Registry(OrderedDict[int, Callable[..., Any]]):
+    """Hooks of one kind, in order of registration."""
+
+    __slots__ = ()
+
+
+@final
+class RemovableHandle:
+    """Takes one hook off again: `remove()`, or leave the `with` block. It holds nothing alive."""
+
+    __slots__ = ("_registry", "id")
+
+    def __init__(self, registry: Any) -> None:
+        self._registry = weakref.ref(registry)
+        self.id = _next_key()
+
+    def remove(self) -> None:
+        """Take the hook off; nothing happens if it is gone already."""
+        registry = self._registry()
+        if registry is not None:
+            registry.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def add_hook(registry: Registry, fn: Callable[..., Any]) -> RemovableHandle:
+    """Put a hook at the end of a registry."""
+    door.has_hooks = True
+    handle = RemovableHandle(registry)
+    registry[handle.id] = fn
+    return handle
+
+
+@final
+class Hooks:
+    """All hooks of one node, or of one leaf and its gradient accumulator."""
+
+    __slots__ = ("accumulator", "after", "before", "post_accumulate", "retained", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, Registry] = {}
+        self.before = Registry()
+        self.after = Registry()
+        self.post_accumulate = Registry()
+        self.retained: dict[int, weakref.ref[Any]] = {}
+        self.accumulator: Callable[[], Any] | None = None
+
+    def of_output(self, index: int) -> Registry:
+        """The hooks on the tensor that is output `index`."""
+        return self.tensor.setdefault(index, Registry())
+
+
+def hooks_of(owner: Any) -> Hooks:
+    """The hooks of a node or leaf tensor, made when first asked for."""
+    if owner._hooks is None:
+        owner._hooks = Hooks()
+    hooks: Hooks = owner._hooks
+    return hooks

@@ -1,0 +1,182 @@
+"""Changes in place: the out-of-place operation, a write, and a new place in the graph.
+
+An in-place operation is not a second set of rules. The operation runs as ever; its result is
+written over the old values; and the tensor takes over the result's node. For a view, the base takes
+a `CopySlices` node, which applies that node to its part of the base's gradient; the view itself and
+all other views of the base find their new node when next asked (`views.refresh`).
+
+Everything that can fail is done before the write, so a failing operation leaves values, version and
+graph as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from lamina.core import blame
+from lamina.core.call import compute, edge_of, execute
+from lamina.core.modes import state
+from lamina.core.node import Node, OutputEdge
+from lamina.core.op import Op
+from lamina.core.provenance import here
+from lamina.core.saved import KeptResult
+from lamina.core.tensor import Tensor, cell_of, hooks_of, refresh, wrap
+from lamina.core.versions import INFERENCE, next_stamp
+from lamina.core.origins import RECORDED
+from lamina.core.views import replay
+
+
+def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..., Any]:
+    """The in-place form of a declared operation: `x.exp_()` from `exp`."""
+    op: Op = function.op  # type: ignore[attr-defined]
+
+    def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return apply_inplace(op, self, op.bind((self, *args), kwargs))
+
+    change.__name__ = change.__qualname__ = op.name + "_"
+    change.__doc__ = doc or f"In-place form of `{op.name}`: the result replaces the values."
+    return change
+
+
+def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
+    """Run an operation and write its result over its first input."""
+    if target._view is not None:
+        refresh(target)
+    others = [v for v in _flat(values[1:]) if isinstance(v, Tensor)]
+    wants = target.requires_grad or any(other.requires_grad for other in others)
+    records = wants and state.grad_enabled
+    blame.check_inplace(op.name, target, records)
+    if not records:
+        result = _plain_result(op, values, [target, *others])
+        _write(op.name, target, result)
+        return target
+    old = _frozen(op, target, values)
+    result = execute(op, [old, *values[1:]])
+    result = result[0] if isinstance(result, tuple) else result
+    _write(op.name, target, result._array)
+    rebase(target, result)
+    return target
+
+
+def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
+    result = compute(op, values, tensors)
+    return result[0] if isinstance(result, tuple) else result
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    return [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
+
+
+def _frozen(op: Op, target: Tensor, values: list[Any]) -> Tensor:
+    """The target as an input: its place in the graph, and values that the write won't change.
+
+    The old values are copied only if a rule that will be needed keeps them.
+    """
+    needs = tuple(isinstance(v, Tensor) and v.requires_grad for v in (values[p] for p in op.tensor_positions))
+    keeps_self = any(
+        wanted and slot == ("in", 0)
+        for slot, wanted in zip(op.slots, op.kept_slots(needs), strict=True)
+    )
+    stand_in = wrap(target._array.copy() if keeps_self else target._array, target._origin)
+    stand_in._node = target._node if target._node is not None else None
+    stand_in._requires_grad = target._requires_grad and target._node is not None
+    return stand_in
+
+
+def _write(name: str, target: Tensor, result: Any) -> None:
+    """Replace the target's values and count the change."""
+    array = target._array
+    blame.check_write(name, target, result)
+    if state.recorder is not None and isinstance(array, np.ndarray):
+        array = state.recorder.input(array)
+    np.copyto(array, result, casting="unsafe")
+    if target._cell is not INFERENCE:
+        cell_of(target).bump(*here())
+
+
+def rebase(target: Tensor, result: Tensor) -> None:
+    """Put the target in the graph where `result` is: the history of its new values."""
+    node = result._node
+    if node is None:
+        return
+    node = node.node if isinstance(node, OutputEdge) else node
+    _keep_written(node, target)
+    node.stamp = next_stamp()
+    view = target._view
+    if view is None:
+        _move_retained(target, node)
+        target._node = result._node
+        target._requires_grad = True
+        target._origin = None
+        return
+    base = view.base
+    slices = CopySlices()
+    # The first edge of the wrapped node led to the view's old history: that is the base's now.
+    slices.next = (edge_of(base), *node.next[1:])
+    slices.saved = node
+    slices.context = view.steps
+    slices.freed_at = None
+    slices._hooks = None
+    slices.code, slices.lasti = node.code, node.lasti
+    slices.stamp = next_stamp()
+    _move_retained(base, slices)
+    base._node = slices
+    base._requires_grad = True
+    base._origin = None
+    view.creation = RECORDED
+    view.version = -1
+    refresh(target)
+
+
+def _keep_written(node: Any, target: Tensor) -> None:
+    """Where the node keeps its own result: that is the target's memory now, at its new version."""
+    if node.saved:
+        node.saved = tuple(
+            _kept_again(target, entry) if isinstance(entry, KeptResult) else entry
+            for entry in node.saved
+        )
+
+
+def _kept_again(target: Tensor, entry: KeptResult) -> KeptResult:
+    # The result may have been converted on being written; then its own array stays the right one.
+    return KeptResult(target, entry.index) if target._array.dtype == entry.array.dtype else entry
+
+
+def _move_retained(tensor: Tensor, node: Node) -> None:
+    """`retain_grad` means the newest version of a tensor: its entry moves to the new node."""
+    old = tensor._node
+    if old is None:
+        return
+    old_node = old.node if isinstance(old, OutputEdge) else old
+    index = tensor.output_nr
+    if old_node._hooks is not None and index in old_node._hooks.retained:
+        hooks_of(node).retained[0] = old_node._hooks.retained.pop(index)
+
+
+@final
+class CopySlices(Node):
+    """The node of a base after one of its views was changed in place while recording."""
+
+    __slots__ = ()
+
+    def pull(self, F: Any, g: Any) -> Any:
+        """The base's gradient with the changed part replaced, and the other inputs' gradients."""
+        if g is None:
+            return (None,) * len(self.next)
+        node, steps = self.saved, self.context
+        if node is None:
+            raise blame.graph_freed(self)
+        part = replay(F, g, steps)
+        first, *others = node.pull(F, part)
+        if self.next[0] is None:
+            return (None, *others)
+        return (F.overwrite_view(g, first, steps), *others)
+
+    def release(self, place: Any) -> None:
+        """Forget what the wrapped node keeps; a node that keeps nothing can be run again."""
+        if self.saved is not None:
+            self.saved.release(place)
+            self.freed_at = place

@@ -1,0 +1,217 @@
+"""The op record: one statement declares an operation, and everything else follows from it.
+
+    exp = unary("exp", np.exp, grad=lambda F, g, out: g * out, doc="...")
+    gather = operation("gather", _gather, grad={"input": lambda F, g, input_shape, dim, index: ...})
+
+The kernel is a function of raw arrays with the public signature. A rule's parameter names say what
+it needs, and so what is kept for it: an input's name, `out` (or `out0`, `out1`), `<input>_shape`,
+any other parameter of the kernel, or `needs`. An input without a rule has no derivative;
+`NOT_WRITTEN` raises an error that names the op; `ZERO` is a derivative that is zero everywhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, final
+
+from lamina import errors
+from lamina.core.node import Node
+
+Rule = Callable[..., Any]
+
+
+@final
+class Namespace:
+    """The functions that rules may call, by name. There is one for raw arrays, one for tensors."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<functions of {self._name}>"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"no op named {name!r} is declared for {self._name}")
+
+
+raw: Final = Namespace("raw arrays")
+traced: Final = Namespace("tensors")
+
+
+catalogue: Final[dict[str, Op]] = {}
+"""Every declared operation by name: what the tests go through."""
+
+
+def NOT_WRITTEN(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for a missing one
+    """The derivative exists, and nobody has written it down yet."""
+    raise errors.NotDifferentiable("the derivative of this operation is not implemented")
+
+
+def ZERO(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for a constant
+    """The derivative is zero wherever it exists."""
+    return F.zeros_like(g)
+
+
+def SAME(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for the identity
+    """The gradient passes through unchanged."""
+    return g
+
+
+# What promotion does with the dtypes of the tensor inputs before the kernel sees them.
+KEEP: Final = "keep"
+PROMOTE: Final = "promote"
+TO_FLOAT: Final = "to float"
+
+
+@final
+class Op:
+    """One operation: its kernel, its rules, what they keep, its dtypes, samples and words."""
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Callable[..., Any],
+        *,
+        tensors: Sequence[str] | None,
+        grad: Mapping[str, Rule] | Rule | None,
+        node_name: str | None,
+        dtypes: str,
+        is_view: bool,
+        result: type | None,
+        halves_in_float: bool,
+        samples: Any,
+        doc: str,
+        node_base: type[Node],
+    ) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.signature = inspect.signature(kernel)
+        self.names = tuple(self.signature.parameters)
+        self.defaults = {
+            key: p.default
+            for key, p in self.signature.parameters.items()
+            if p.default is not p.empty
+        }
+        self.positional = sum(
+            p.kind is not p.KEYWORD_ONLY for p in self.signature.parameters.values()
+        )
+        self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
+        self.tensor_positions = tuple(self.names.index(n.strip("*?#")) for n in self.tensor_names)
+        self.dtypes = dtypes
+        self.is_view = is_view
+        self.result = result
+        self.halves_in_float = halves_in_float
+        self.samples = samples
+        self.doc = doc
+        self.joint = grad if callable(grad) else None
+        self.rules: dict[int, Rule] = self._rules_by_position(grad)
+        self.slots: tuple[tuple[str, Any], ...] = ()
+        self.getters: dict[int, tuple[tuple[str, Any], ...]] = {}
+        self._read_rules()
+        self.is_differentiable = grad is not None
+        # The op's own class of node: `type(t.grad_fn).__name__` tells what was done.
+        self.node_class = type(
+            node_name or _camel(name) + "Backward0",
+            (node_base,),
+            {"__slots__": (), "op": self, "__module__": "lamina.core.node"},
+        )
+        self._kept: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+
+    def _rules_by_position(self, grad: Mapping[str, Rule] | Rule | None) -> dict[int, Rule]:
+        if grad is None:
+            return {}
+        if callable(grad):
+            return dict.fromkeys(self.tensor_positions, grad)
+        unknown = set(grad) - {n.strip("*?#") for n in self.tensor_names}
+        if unknown:
+            raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no tensor inputs")
+        return {self.names.index(key): rule for key, rule in grad.items()}
+
+    def _read_rules(self) -> None:
+        """Turn the rules' parameter names into what to keep and where to find it again."""
+        slots: list[tuple[str, Any]] = []
+        for position, rule in self.rules.items():
+            wanted = tuple(inspect.signature(rule).parameters)[2:]
+            found = tuple(self._source_of(name) for name in wanted)
+            self.getters[position] = found
+            slots += [s for s in found if s[0] in ("in", "out") and s not in slots]
+        self.slots = tuple(slots)
+
+    def _source_of(self, name: str) -> tuple[str, Any]:
+        tensors = {n.strip("*?#") for n in self.tensor_names}
+        if name in tensors:
+            return "in", self.names.index(name)
+        if name in self.names:
+            return "static", self.names.index(name)
+        if name.startswith("out") and name[3:].isdigit():
+            return "out", int(name[3:])
+        if name == "out":
+            return "out", 0
+        if name == "needs":
+            return "needs", None
+        base, _, kind = name.rpartition("_")
+        if kind in ("shape", "dtype") and base in tensors:
+            return kind, self.names.index(base)
+        raise TypeError(f"{self.name}: a rule asks for {name!r}, which is nothing this op has")
+
+    def kept_slots(self, needs: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which slots must be kept when gradients are wanted for the inputs that `needs` names."""
+        kept = self._kept.get(needs)
+        if kept is None:
+            used = {
+                source
+                for position, wanted in zip(self.tensor_positions, needs, strict=True)
+                if wanted
+                for source in self.getters.get(position, ())
+            }
+            kept = self._kept[needs] = tuple(slot in used for slot in self.slots)
+        return kept
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values of all parameters in order; TypeError (naming the op) if they don't fit."""
+        names, defaults = self.names, self.defaults
+        if len(args) > self.positional:
+            raise errors.ArgumentTypeError(
+                f"{self.name}() takes {self.positional} positional arguments "
+                f"but {len(args)} were given",
+                help=[f"its signature is {self.name}{self.signature}"],
+            )
+        values = list(args)
+        used = 0
+        for name in names[len(args) :]:
+            if name in kwargs:
+                values.append(kwargs[name])
+                used += 1
+            elif name in defaults:
+                values.append(defaults[name])
+            else:
+                raise errors.ArgumentTypeError(
+                    f"{self.name}() missing 1 required argument: '{name}'",
+                    help=[f"its signature is {self.name}{self.signature}"],
+                )
+        if used != len(kwargs):
+            extra = next(key for key in kwargs if key not in names[len(args) :])
+            trouble = "got multiple values for" if extra in names else "got an unexpected keyword"
+            raise errors.ArgumentTypeError(
+                f"{self.name}() {trouble} argument '{extra}'",
+                help=[f"its signature is {self.name}{self.signature}"],
+            )
+        return values
+
+    def read_saved(self, node: Node, name: str) -> Any:
+        """What `node._saved_<name>` shows: a kept input (`self`, `other`, ...) or the `result`."""
+        from_public = {"self": self.names[0], "result": "out"}
+        try:
+            source = self._source_of(from_public.get(name, name))
+        except TypeError:
+            source = ("", None)
+        if source[0] == "static":
+            return node.context.values[source[1]] if node.context else None
+        if source not in self.slots:
+            raise AttributeError(f"{node.name()!r} object has no attribute '_saved_{name}'")
+        return node.unpack(traced, self.slots.index(source))  # type: ignore[attr-defined]
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))

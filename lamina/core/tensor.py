@@ -1,0 +1,467 @@
+"""The tensor: an array, its place in the graph, and its gradient.
+
+Only what every operation needs stands here. Operations become methods in `lamina.methods`.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self, final
+
+import numpy as np
+
+from lamina import dtypes, errors
+from lamina.core import blame
+from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
+from lamina.core.modes import door, state
+from lamina.core.node import Node, OutputEdge
+from lamina.core.origins import CUT_DATA
+from lamina.core.provenance import here
+from lamina.core.versions import INFERENCE, VersionCell
+from lamina.core.views import View, refresh
+from lamina.devices import backend_of, device, device_of, to_device
+
+@final
+class Size(tuple[int, ...]):
+    """The lengths of a tensor's dimensions.
+
+    >>> Size([2, 3]), Size([2, 3]).numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count = 1
+        for length in self:
+            count *= length
+        return count
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)
+
+
+class Tensor:
+    """An array of numbers of one dtype on one device, that may be part of a graph.
+
+    `Tensor(2, 3)` makes an uninitialised tensor of that shape and `Tensor([1, 2])` one of those
+    values, both of the default dtype; `lamina.tensor` is the better way to make one from data.
+    """
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_array", "_cell", "_grad", "_hooks", "_node", "_origin",
+        "_requires_grad", "_view",
+    )  # fmt: skip
+
+    _array: Any
+    _node: Any
+    _requires_grad: bool
+    _grad: Any
+    _view: View | None
+    _cell: VersionCell | None
+    _origin: Any
+    _hooks: Any
+
+    _is_param = False
+    grad_cleared_at: Any = None
+    grad_filled_at: Any = None
+
+    def __new__(cls, *args: Any, device: Any = None, **_: Any) -> Self:
+        """A tensor of the default dtype, of a shape or of given values (the legacy constructor)."""
+        kind = dtypes.get_default_dtype().numpy
+        if len(args) == 1 and isinstance(args[0], Tensor):
+            array = args[0]._array.astype(kind, copy=False)
+        elif len(args) == 1 and not isinstance(args[0], int | Size):
+            array = np.asarray(args[0], dtype=kind)
+        else:
+            shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args
+            array = np.zeros(shape, dtype=kind)
+        made = object.__new__(cls)
+        fill_slots(made, array, (*here(), "Tensor", None, None))
+        return made
+
+    # --- what it is ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The lengths of the dimensions."""
+        return Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        shape = self._array.shape
+        if not -len(shape) <= dim < max(len(shape), 1) or not shape:
+            raise blame.dim_out_of_range(dim, len(shape))
+        return shape[dim]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        count: int = self._array.ndim
+        return count
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        count: int = self._array.ndim
+        return count
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count: int = self._array.size
+        return count
+
+    nelement = numel
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the elements are."""
+        return device_of(self._array)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        count: int = self._array.dtype.itemsize
+        return count
+
+    element_size: Callable[[Tensor], int] = lambda self: self.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        count: int = self._array.nbytes
+        return count
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Elements to step over from one index to the next, for each dimension or for one."""
+        size = self._array.dtype.itemsize
+        steps = tuple(step // size for step in self._array.strides)
+        # NumPy leaves the stride of an axis without steps open; PyTorch defines it.
+        return steps if dim is None else steps[dim]
+
+    def storage_offset(self) -> int:
+        """Elements from the start of the memory to this tensor's first one."""
+        owner = self._array
+        while isinstance(owner.base, type(owner)):
+            owner = owner.base
+        return int((self.data_ptr() - _pointer(owner)) // self.itemsize)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return _pointer(self._array)
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether elements lie in memory in row-major order without gaps."""
+        return bool(self._array.flags.c_contiguous)
+
+    @property
+    def layout(self) -> Any:
+        """`strided`: the only layout that tensors have here."""
+        return dtypes.strided
+
+    is_sparse = False
+    is_quantized = False
+    is_mkldnn = False
+    is_nested = False
+    is_mps = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the tensor is on a CUDA device (a simulated one too)."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the tensor is in the computer's own memory."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has a shape and no values."""
+        return self.device.type == "meta"
+
+    def get_device(self) -> int:
+        """The number of the CUDA device; -1 on the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def is_floating_point(self) -> bool:
+        """Whether elements are real floating-point numbers."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether elements are complex numbers."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether elements can be negative."""
+        return self.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode, and so can't take part in a graph."""
+        return self._cell is INFERENCE
+
+    # --- its place in the graph --------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to or through this tensor."""
+        if self._view is not None and not self._requires_grad:
+            return bool(self._view.base._requires_grad and self.dtype.is_differentiable)
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self._set_requires_grad(wanted, as_method=False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients to be collected in `.grad` (or no longer). Returns the same object."""
+        self._set_requires_grad(requires_grad, as_method=True)
+        return self
+
+    def _set_requires_grad(self, wanted: bool, as_method: bool) -> None:
+        if self.grad_fn is not None:
+            if wanted and as_method:
+                return
+            raise blame.flag_of_non_leaf(self, wanted)
+        if wanted and not self.dtype.is_differentiable:
+            raise blame.integer_requires_grad(self.dtype, at_creation=False)
+        if wanted and self._cell is INFERENCE and not state.inference:
+            raise blame.inference_requires_grad(self)
+        self._requires_grad = bool(wanted)
+        if not wanted:
+            self.__dict__["frozen_at"] = here()
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None for a leaf."""
+        refresh(self)
+        node = self._node
+        return node.node if node.__class__ is OutputEdge else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return self._node.index if isinstance(self._node, OutputEdge) else 0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: it was created, or does not require grad."""
+        return not self._requires_grad and self._view is None or self.grad_fn is None
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def _version(self) -> int:
+        if self._cell is INFERENCE:
+            raise errors.InferenceTensorError(
+                "Inference tensors do not track version counter.", help=[blame.INFERENCE_HELP]
+            )
+        return 0 if self._cell is None else self._cell.version
+
+    # --- its gradient ------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient collected so far; None before a backward pass, and for non-leaves."""
+        if self._grad is None and self._requires_grad and self._node is not None:
+            if not self.retains_grad:
+                warnings.warn(blame.grad_of_non_leaf(self), stacklevel=2)
+        found: Tensor | None = self._grad
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is None:
+            if self._grad is not None:
+                self.grad_cleared_at = here()
+        else:
+            blame.check_assigned_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf was asked to keep its gradient."""
+        node = self.grad_fn
+        hooks = None if node is None else node._hooks
+        return hooks is not None and self.output_nr in hooks.retained
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in `.grad`, from the next backward pass on."""
+        if not self.requires_grad:
+            raise blame.retain_without_grad(self)
+        node = self.grad_fn
+        if node is not None:
+            retain(self, node)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` whenever this tensor's gradient is computed; it may return another."""
+        if not self.requires_grad:
+            raise blame.hook_without_grad(self)
+        node = self.grad_fn
+        return add_hook(hooks_of(self if node is None else node).of_output(self.output_nr), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+        if not self.requires_grad:
+            raise blame.hook_without_grad(self)
+        if self.grad_fn is not None:
+            raise errors.NotALeafFlag(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                help=["use register_hook, which also works on computed tensors"],
+            )
+        return add_hook(hooks_of(self).post_accumulate, hook)
+
+    # --- copies and conversions ----------------------------------------------------------------------
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph. Changes through it are not noticed: prefer detach()."""
+        alias = wrap(self._array, (*here(), "data", CUT_DATA if self._requires_grad else None, root_of(self)))
+        alias.__dict__["data_of"] = self
+        return alias
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        blame.check_assigned_data(self, value)
+        self._array = value._array
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._node is not None:
+            raise blame.deepcopy_of_non_leaf(self, "pickle")
+        array = backend_of(self.device).to_host(self._array)
+        state_of = {key: value for key, value in self.__dict__.items() if key not in _PRIVATE}
+        return _rebuild, (array, self.dtype, str(self.device), self._requires_grad, state_of)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if id(self) in memo:
+            known: Tensor = memo[id(self)]
+            return known
+        if not self.is_leaf:
+            raise blame.deepcopy_of_non_leaf(self, "deepcopy")
+        twin = wrap(self._array.copy(), (*here(), "deepcopy", None, None), type(self))
+        memo[id(self)] = twin
+        twin._requires_grad = self._requires_grad
+        if self._grad is not None:
+            twin._grad = self._grad.__deepcopy__(memo)
+        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _PRIVATE})
+        return twin
+
+    # Written in C: the engine's tables are keyed by leaves. A lookup never gets to the elementwise
+    # `==`, since hashes of different objects differ.
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._array.shape[0])
+
+    # NumPy must not loop over our elements in `array * tensor`.
+    __array_priority__ = 1000
+
+
+_PRIVATE: Final = frozenset({"data_of", "frozen_at", "grad_cleared_at", "grad_filled_at"})
+_new: Final[Any] = object.__new__
+
+
+def fill_slots(made: Any, array: Any, origin: Any) -> None:
+    """Set every slot of a new tensor that is outside the graph."""
+    made._array = array
+    made._node = None
+    made._requires_grad = False
+    made._grad = None
+    made._view = None
+    made._cell = INFERENCE if state.inference else None
+    made._origin = origin
+    made._hooks = None
+
+
+def wrap(array: Any, origin: Any, kind: type[Tensor] = Tensor) -> Tensor:
+    """A new tensor around an array, outside the graph."""
+    made: Tensor = _new(kind)
+    fill_slots(made, array, origin)
+    return made
+
+
+def root_of(*sources: Any) -> Any:
+    """The origin of the first cause among the sources: a cut if there is one, else a creation."""
+    first = None
+    for source in sources:
+        if not isinstance(source, Tensor):
+            continue
+        origin = source._origin
+        if origin is None:
+            continue
+        cause = origin[4] or origin
+        if cause[3] is not None:
+            return cause
+        first = first or cause
+    return first
+
+
+def cell_of(tensor: Tensor) -> VersionCell:
+    """The version cell of a tensor's memory, made when first needed."""
+    cell = tensor._cell
+    if cell is None:
+        cell = tensor._cell = VersionCell()
+    return cell
+
+
+def retain(tensor: Tensor, node: Node) -> None:
+    """Have a node write its gradient into the tensor's `.grad`."""
+    door.has_hooks = True
+    hooks_of(node).retained[tensor.output_nr] = weakref.ref(tensor)
+
+
+def _pointer(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _rebuild(
+    array: np.ndarray[Any, Any], kind: Any, where: str, requires_grad: bool, attributes: dict[str, Any]
+) -> Tensor:
+    made = wrap(to_device(array, device(where)), (*here(), "unpickled", None, None))
+    made._requires_grad = requires_grad
+    made.__dict__.update(attributes)
+    return made
+
+
+def tensors_in(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among some values, lists included."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found.extend(tensors_in(value))
+    return found

@@ -1,0 +1,58 @@
+"""Version cells: how a change in place is noticed by those who kept the old value.
+
+A cell belongs to a piece of memory. It is made when first needed and shared by a base, its views
+and `detach()`. A kept value is out of date if the cell's last change is younger than the node that
+kept it; both take their stamps from the same counter, so keeping a value costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from types import CodeType
+from typing import Any, Final, NamedTuple, final
+
+next_stamp: Final = itertools.count(1).__next__
+"""Gives each node, and each change in place, a number that only grows."""
+
+# Enough to find the first change after a node was recorded in any loop that a person debugs;
+# an optimizer's parameters change without end, so the list must be bounded.
+REMEMBERED_CHANGES: Final = 16
+
+
+class Change(NamedTuple):
+    """One change in place: when, and where in the user's program."""
+
+    stamp: int
+    code: CodeType
+    lasti: int
+
+
+@final
+class VersionCell:
+    """Counts the changes made in place to one piece of memory."""
+
+    __slots__ = ("changed_at", "changes", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.changed_at = 0
+        self.changes: deque[Change] = deque(maxlen=REMEMBERED_CHANGES)
+
+    def bump(self, code: CodeType, lasti: int) -> None:
+        """Note one more change, made at a position of the user's program."""
+        self.version += 1
+        self.changed_at = stamp = next_stamp()
+        self.changes.append(Change(stamp, code, lasti))
+
+    def first_change_after(self, stamp: int) -> Change | None:
+        """The oldest remembered change that is younger than `stamp`."""
+        return next((change for change in self.changes if change.stamp > stamp), None)
+
+    def version_at(self, stamp: int) -> int:
+        """The version when `stamp` was given (a lower bound once changes were forgotten)."""
+        return self.version - sum(change.stamp > stamp for change in self.changes)
+
+
+# Inference tensors share this one: they have no version, and nothing may keep them for backward.
+INFERENCE: Final[Any] = VersionCell()

@@ -1,0 +1,1 @@
+"""The catalogue of operations, one statement each; files are named by chapter."""
