@@ -174,7 +174,7 @@ class DispatchedArray(NDArrayOperatorsMixin):
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         return xp.diagonal(self, offset, axis1, axis2)
 
-    def view(self, dtype: DTypeLike = None) -> Any:
+    def view(self, dtype: DTypeLike | None = None) -> Any:
         return self[...] if dtype is None else self._apply(view_as, (self, dtype), {})
 
     # --- copies --------------------------------------------------------------------------------
@@ -257,10 +257,11 @@ class DispatchedArray(NDArrayOperatorsMixin):
         return xp.round(self, decimals)
 
     def conj(self) -> Any:
-        return xp.conjugate(self)
+        # Unlike the function, the method leaves real arrays (and bool) as they are.
+        return xp.conjugate(self) if self.dtype.kind == "c" else self
 
     def conjugate(self) -> Any:
-        return xp.conjugate(self)
+        return self.conj()
 
     def dot(self, other: Any) -> Any:
         return xp.dot(self, other)

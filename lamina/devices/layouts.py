@@ -43,7 +43,8 @@ def fresh(shape: Sequence[int], dtype: DTypeLike, strides: Sequence[int] | None 
     one = np.empty((), dtype).view(Layout)
     if strides is None:
         strides = dense_strides(shape, one.itemsize)
-    return np.lib.stride_tricks.as_strided(one, shape, tuple(strides), subok=True)
+    layout: Any = np.lib.stride_tricks.as_strided(one, shape, tuple(strides), subok=True)
+    return layout  # type: ignore[no-any-return]
 
 
 def dense_strides(
@@ -70,9 +71,10 @@ def in_order_of(shape: Sequence[int], dtype: DTypeLike, sources: Sequence[HostAr
         )
         for source in sources
     ]
-    flags = [["readonly"]] * len(small) + [["writeonly", "allocate"]]
+    flags: Any = [["readonly"]] * len(small) + [["writeonly", "allocate"]]
+    operands: Any = [*small, None]
     iterator = np.nditer(
-        [*small, None],
+        operands,
         ["zerosize_ok", "refs_ok"],
         flags,
         op_dtypes=[*(source.dtype for source in small), np.dtype(dtype)],
@@ -108,7 +110,11 @@ def indexed(array: HostArray, index: Any, operation: str = "boolean-mask indexin
     parts = [np.asarray(part) if isinstance(part, list | tuple) else part for part in parts]
     if not any(isinstance(part, np.ndarray | bool | np.bool_) for part in parts):
         return as_layouts(get_item(array, index))  # type: ignore[no-any-return]
-    return fresh(_advanced_shape(array.shape, _expanded(array.ndim, parts), operation), array.dtype)
+    before, together, after = _advanced(array.shape, _expanded(array.ndim, parts), operation)
+    # NumPy picks with the index arrays' axes outermost, and then moves them to their place.
+    picked = fresh((*together, *before, *after), array.dtype)
+    there = range(len(before), len(before) + len(together))
+    return as_layouts(np.moveaxis(picked, range(len(together)), there))  # type: ignore[no-any-return]
 
 
 def _is_mask(part: Any) -> bool:
@@ -137,8 +143,13 @@ def _expanded(ndim: int, parts: list[Any]) -> list[Any]:
     return [*parts[:where], *[slice(None)] * (ndim - used), *parts[where + 1 :]]
 
 
-def _advanced_shape(shape: tuple[int, ...], parts: list[Any], operation: str) -> tuple[int, ...]:
-    """NumPy's rule: the shape of the index arrays goes where they stand, or first if apart."""
+def _advanced(
+    shape: tuple[int, ...], parts: list[Any], operation: str
+) -> tuple[list[int], tuple[int, ...], list[int]]:
+    """The result's axes: those before the index arrays' axes, these, and those after.
+
+    NumPy's rule: the shape of the index arrays goes where they stand, or first if apart.
+    """
     result: list[int | None] = []  # None marks an index array
     index_shapes: list[tuple[int, ...]] = []
     axis = 0
@@ -155,7 +166,7 @@ def _advanced_shape(shape: tuple[int, ...], parts: list[Any], operation: str) ->
     marks = [i for i, size in enumerate(result) if size is None]
     first = marks[0] if marks[-1] - marks[0] == len(marks) - 1 else 0
     sizes = [size for size in result if size is not None]
-    return (*sizes[:first], *together, *sizes[first:])
+    return sizes[:first], together, sizes[first:]
 
 
 def _index_shape(part: Any, axes: tuple[int, ...], operation: str) -> tuple[int, ...]:

@@ -102,7 +102,9 @@ def _samples(value: Any) -> Any:
     def sample(array: Layout) -> HostArray:
         # Identity matrices can be inverted and factored, whatever is asked of them.
         if array.ndim >= 2:
-            return np.zeros(array.shape, array.dtype) + np.eye(*array.shape[-2:], dtype=array.dtype)
+            made = np.zeros(array.shape, array.dtype)
+            made[...] = np.eye(*array.shape[-2:], dtype=array.dtype)
+            return made
         return np.zeros(array.shape, array.dtype)
 
     return replace(value, (Layout,), sample)

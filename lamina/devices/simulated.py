@@ -7,6 +7,7 @@ what would be slow there (transfers, waiting) is counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
@@ -34,6 +35,8 @@ from lamina.devices.dispatched import (
 )
 from lamina.devices.simulation import MemoryAccount, simulation
 
+Place = device  # the class has an attribute of that name
+
 _WAITING: Final = frozenset(
     {
         np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero, np.unique, np.unique_values,
@@ -54,11 +57,11 @@ class SimulatedCudaArray(DispatchedArray):
 
     __slots__ = ("_account", "_size", "device")
 
-    device: device
+    device: Place
     _account: MemoryAccount
     _size: int
 
-    def __init__(self, array: HostArray, place: device, account: MemoryAccount) -> None:
+    def __init__(self, array: HostArray, place: Place, account: MemoryAccount) -> None:
         self._size = 0  # for __del__, when allocate raises
         self._account = account
         self._array = array
@@ -81,7 +84,7 @@ class SimulatedCudaArray(DispatchedArray):
         return made
 
     def _root(self) -> SimulatedCudaArray:
-        return self if self._base is None else self._base  # type: ignore[no-any-return]
+        return self if self._base is None else self._base
 
     # --- NumPy's dispatch ----------------------------------------------------------------------
 
@@ -93,7 +96,7 @@ class SimulatedCudaArray(DispatchedArray):
             return self._write_at(function, *inputs)
         return self._apply(function, inputs, kwargs)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> HostArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> HostArray:
         raise NoHostValues(
             f"can't convert {self.device} device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."
@@ -211,8 +214,13 @@ class SimulatedCuda(Backend):
         return array._array.copy("K")
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> SimulatedCudaArray:
-        # NumPy reserves memory and touches it later, so a refusal costs nothing either way.
-        return SimulatedCudaArray(np.empty(shape, dtype), self.device, self.account)
+        nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+        self.account.require(nbytes)
+        try:
+            array = np.empty(shape, dtype)
+        except MemoryError:
+            raise self.account.out_of_memory(nbytes) from None
+        return SimulatedCudaArray(array, self.device, self.account)
 
     def as_strided(
         self, array: SimulatedCudaArray, shape: Sequence[int], strides: Sequence[int]
@@ -237,5 +245,5 @@ def _find(place: device) -> Backend:
     return SimulatedCuda(simulation.account(place.index).index)
 
 
-register_array_type(SimulatedCudaArray, lambda array: array.device)  # type: ignore[no-any-return]
+register_array_type(SimulatedCudaArray, lambda array: array.device)
 register_device_type("cuda", _find)

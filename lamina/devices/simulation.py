@@ -56,13 +56,18 @@ class MemoryAccount:
 
     def allocate(self, nbytes: int) -> int:
         """Take memory; returns what to give to `release`. `OutOfMemoryError` past the limit."""
-        size = -(-nbytes // BLOCK) * BLOCK
         with self._lock:
-            if self.limit is not None and self.allocated + size > self.limit:
-                raise self._out_of_memory(size)
+            self.require(nbytes)
+            size = in_blocks(nbytes)
             self.allocated += size
             self.peak = max(self.peak, self.allocated)
         return size
+
+    def require(self, nbytes: int) -> None:
+        """Raise `OutOfMemoryError` unless there is so much memory left."""
+        size = in_blocks(nbytes)
+        if self.limit is not None and self.allocated + size > self.limit:
+            raise self.out_of_memory(size)
 
     def release(self, size: int) -> None:
         """Give memory back."""
@@ -74,7 +79,8 @@ class MemoryAccount:
         with self._lock:
             self.peak = self.allocated
 
-    def _out_of_memory(self, size: int) -> OutOfMemoryError:
+    def out_of_memory(self, size: int) -> OutOfMemoryError:
+        """The error for an allocation that does not fit."""
         free = self.total - self.allocated
         return OutOfMemoryError(
             f"CUDA out of memory. Tried to allocate {in_words(size)}. GPU {self.index} has a total "
@@ -85,6 +91,11 @@ class MemoryAccount:
                 "this GPU is simulated: lamina.cuda.simulate(memory=...) sets its size",
             ],
         )
+
+
+def in_blocks(nbytes: int) -> int:
+    """Bytes that an allocation really takes."""
+    return -(-nbytes // BLOCK) * BLOCK
 
 
 def in_words(nbytes: int) -> str:
