@@ -110,9 +110,8 @@ class Adam(Optimizer):
         if amsgrad:
             state["max_exp_avg_sq"] = zeros_like(param)
 
-    def _update(
-        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[param]
         if not state:
             self._start(param, state, group["amsgrad"])
         beta1, beta2 = group["betas"]

@@ -250,13 +250,11 @@ class Optimizer:
                 for param in group["params"]:
                     grad = param.grad
                     if grad is not None:
-                        self._update(param, grad, self.state[param], group)
+                        self._update(param, grad, group)
         return loss
 
-    def _update(
-        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]
-    ) -> None:
-        """Change one parameter in place; the state is empty the first time."""
+    def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        """Change one parameter in place; `self.state[param]` is an empty dict the first time."""
         raise NotImplementedError(f"{type(self).__name__} has neither `_update` nor `step`")
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -83,15 +83,14 @@ class SGD(Optimizer):
             for name in ("nesterov", "maximize", "foreach", "differentiable", "fused"):
                 group.setdefault(name, None if name in ("foreach", "fused") else False)
 
-    def _update(
-        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]
-    ) -> None:
+    def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         if group["maximize"]:
             grad = -grad
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         momentum = group["momentum"]
         if momentum != 0:
+            state = self.state[param]
             buffer = state.get("momentum_buffer")
             if buffer is None:
                 buffer = state["momentum_buffer"] = grad.detach().clone()

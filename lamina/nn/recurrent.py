@@ -1,0 +1,333 @@
+"""Recurrent layers: RNN, LSTM and GRU, as a loop over time."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, ClassVar
+
+from lamina.core.tensor import Tensor
+from lamina.errors import ArgumentTypeError, InvalidValue, ShapeMismatch
+from lamina.nn import functional as F
+from lamina.nn import init
+from lamina.nn.module import Module
+from lamina.nn.parameter import Parameter
+from lamina.nn.recurrent_steps import gru_step, lstm_step, rnn_step
+from lamina.ops.creation import empty, zeros
+from lamina.ops.shape import cat, stack
+
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+
+
+class RNNBase(Module):
+    """What the recurrent layers share: weights, layers, directions, and the loop over time.
+
+    A subclass says how many gates it has and how one step goes. The state is a tuple of tensors:
+    `(h,)`, or `(h, c)` for an LSTM.
+    """
+
+    _gates: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check_sizes(hidden_size, num_layers, dropout, proj_size)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._all_weights: list[list[str]] = []
+        directions = 2 if bidirectional else 1
+        out_size = proj_size or hidden_size
+        for layer in range(num_layers):
+            in_size = input_size if layer == 0 else out_size * directions
+            for suffix in ("", "_reverse")[:directions]:
+                self._make_weights(f"l{layer}{suffix}", in_size, out_size, device, dtype)
+        self.reset_parameters()
+
+    def _make_weights(
+        self, suffix: str, in_size: int, out_size: int, device: Any, dtype: Any
+    ) -> None:
+        rows = self._gates * self.hidden_size
+        sizes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, in_size)}
+        sizes["weight_hh"] = (rows, out_size)
+        if self.bias:
+            sizes["bias_ih"] = sizes["bias_hh"] = (rows,)
+        if self.proj_size:
+            sizes["weight_hr"] = (self.proj_size, self.hidden_size)
+        names = []
+        for name, size in sizes.items():
+            names.append(f"{name}_{suffix}")
+            setattr(self, names[-1], Parameter(empty(size, device=device, dtype=dtype)))
+        self._all_weights.append(names)
+
+    @property
+    def all_weights(self) -> list[list[Tensor]]:
+        """The weights, one list a layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def reset_parameters(self) -> None:
+        """Draw the first values again: uniform in `[-k, k)` with `k = 1/sqrt(hidden_size)`."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Do nothing: the weights need no special place in memory."""
+
+    def _step(
+        self, gates: Tensor, state: tuple[Tensor, ...], weights: dict[str, Tensor]
+    ) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _state_sizes(self) -> tuple[int, ...]:
+        """Return the length of each part of the state."""
+        return (self.proj_size or self.hidden_size,)
+
+    def _run(
+        self, input: Tensor, state: tuple[Tensor, ...] | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Run all layers; `input` is as the user gave it, the results too."""
+        if not isinstance(input, Tensor):
+            raise ArgumentTypeError(
+                f"the input of {type(self).__name__} is a Tensor, not {type(input).__name__}; "
+                "packed sequences are not supported yet"
+            )
+        if input.ndim not in (2, 3):
+            raise InvalidValue(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
+            )
+        is_batched = input.ndim == 3
+        if not is_batched:
+            input = input.unsqueeze(1)
+        elif self.batch_first:
+            input = input.transpose(0, 1)
+        if input.shape[-1] != self.input_size:
+            raise ShapeMismatch(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {input.shape[-1]}"
+            )
+        state = self._checked_state(input, state, is_batched)
+        output, last = self._run_layers(input, state)
+        if not is_batched:
+            return output.squeeze(1), tuple(part.squeeze(1) for part in last)
+        return (output.transpose(0, 1) if self.batch_first else output), last
+
+    def _checked_state(
+        self, input: Tensor, state: tuple[Tensor, ...] | None, is_batched: bool
+    ) -> tuple[Tensor, ...]:
+        batch = input.shape[1]
+        wanted = [(len(self._all_weights), batch, size) for size in self._state_sizes()]
+        if state is None:
+            return tuple(zeros(size, dtype=input.dtype, device=input.device) for size in wanted)
+        if not is_batched:
+            state = tuple(part.unsqueeze(1) for part in state)
+        for i, (part, size) in enumerate(zip(state, wanted, strict=True)):
+            if tuple(part.shape) != size:
+                raise ShapeMismatch(
+                    f"Expected hidden[{i}] size {size}, got {tuple(part.shape)}",
+                    help=["its dimensions are layers * directions, batch, size"],
+                )
+        return state
+
+    def _run_layers(
+        self, input: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        directions = 2 if self.bidirectional else 1
+        lasts: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(directions):
+                row = layer * directions + direction
+                output, last = self._run_direction(
+                    input, tuple(part[row] for part in state), row, is_reverse=direction == 1
+                )
+                outputs.append(output)
+                lasts.append(last)
+            input = outputs[0] if directions == 1 else cat(outputs, -1)
+            if self.dropout > 0 and layer < self.num_layers - 1:
+                input = F.dropout(input, self.dropout, self.training)
+        return input, tuple(stack(parts) for parts in zip(*lasts, strict=True))
+
+    def _run_direction(
+        self, input: Tensor, state: tuple[Tensor, ...], row: int, is_reverse: bool
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        names = self._all_weights[row]
+        weights = {name.rpartition("_l")[0]: getattr(self, name) for name in names}
+        # The input's share of the gates needs no state, so one product serves all times.
+        gates = F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
+        times = list(gates.unbind(0))
+        outputs = []
+        for gate in reversed(times) if is_reverse else times:
+            state = self._step(gate, state, weights)
+            outputs.append(state[0])
+        return stack(outputs[::-1] if is_reverse else outputs), state
+
+    def extra_repr(self) -> str:
+        """Return the sizes, and the settings that differ from the default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+
+def _check_sizes(hidden_size: int, num_layers: int, dropout: float, proj_size: int) -> None:
+    if hidden_size <= 0:
+        raise InvalidValue("hidden_size must be greater than zero")
+    if num_layers <= 0:
+        raise InvalidValue("num_layers must be greater than zero")
+    if not 0 <= dropout <= 1:
+        raise InvalidValue(f"dropout is a probability between 0 and 1, not {dropout}")
+    if proj_size < 0 or proj_size >= hidden_size:
+        raise InvalidValue("proj_size must be 0 (for no projection) or less than hidden_size")
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            "dropout acts after all but the last recurrent layer, so non-zero dropout expects "
+            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+            stacklevel=4,
+        )
+
+
+class RNN(RNNBase):
+    """A simple recurrent network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`.
+
+    Args:
+        input_size: the length of the input at one time.
+        hidden_size: the length of the state.
+        num_layers: how many layers stand on each other.
+        nonlinearity: "tanh" or "relu".
+        bias: whether there are the two bias vectors.
+        batch_first: whether the batch is the first dimension of input and output (not of states).
+        dropout: the probability of dropout between layers.
+        bidirectional: whether a second run goes backwards in time.
+        device: where the parameters live.
+        dtype: their dtype.
+
+    Shape:
+        Input `(L, N, input_size)`, or without N; output `(L, N, directions * hidden_size)` and the
+        last state `(num_layers * directions, N, hidden_size)`.
+
+    Example:
+        >>> import lamina
+        >>> layer = lamina.nn.RNN(4, 8, batch_first=True)
+        >>> output, last = layer(lamina.ones(2, 5, 4))
+        >>> output.shape, last.shape
+        (torch.Size([2, 5, 8]), torch.Size([1, 2, 8]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise InvalidValue(f"nonlinearity is 'tanh' or 'relu', not {nonlinearity!r}")
+        mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(mode, input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+    def _step(
+        self, gates: Tensor, state: tuple[Tensor, ...], weights: dict[str, Tensor]
+    ) -> tuple[Tensor, ...]:
+        return rnn_step(gates, state, weights, self.nonlinearity)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the outputs of the last layer at all times, and the last state of each layer."""
+        output, last = self._run(input, None if hx is None else (hx,))
+        return output, last[0]
+
+
+class GRU(RNNBase):
+    """Gated recurrent units.
+
+        r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)
+        z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)
+        n = tanh(W_in x + b_in + r * (W_hn h + b_hn))
+        h' = (1 - z) * n + z * h
+
+    From Cho et al., "Learning phrase representations using RNN encoder-decoder" (2014). Arguments
+    and shapes are those of `RNN`, without `nonlinearity`; the weights of r, z and n stand in one
+    matrix, in this order.
+    """
+
+    _gates = 3
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("GRU", *args, **kwargs)
+
+    _step = staticmethod(gru_step)  # type: ignore[assignment]
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the outputs of the last layer at all times, and the last state of each layer."""
+        output, last = self._run(input, None if hx is None else (hx,))
+        return output, last[0]
+
+
+class LSTM(RNNBase):
+    """Long short-term memory.
+
+        i = sigmoid(W_ii x + b_ii + W_hi h + b_hi)
+        f = sigmoid(W_if x + b_if + W_hf h + b_hf)
+        g = tanh(W_ig x + b_ig + W_hg h + b_hg)
+        o = sigmoid(W_io x + b_io + W_ho h + b_ho)
+        c' = f * c + i * g
+        h' = o * tanh(c')
+
+    From Hochreiter and Schmidhuber, "Long short-term memory" (1997). Arguments and shapes are those
+    of `RNN`, without `nonlinearity`; the state is a pair `(h, c)`. With `proj_size`, h is
+    multiplied by one more matrix and has that length.
+
+    Example:
+        >>> import lamina
+        >>> layer = lamina.nn.LSTM(4, 8, num_layers=2)
+        >>> output, (h, c) = layer(lamina.ones(5, 2, 4))
+        >>> output.shape, h.shape, c.shape
+        (torch.Size([5, 2, 8]), torch.Size([2, 2, 8]), torch.Size([2, 2, 8]))
+    """
+
+    _gates = 4
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    _step = staticmethod(lstm_step)  # type: ignore[assignment]
+
+    def _state_sizes(self) -> tuple[int, ...]:
+        return (self.proj_size or self.hidden_size, self.hidden_size)
+
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the outputs of the last layer at all times, and the last states (h, c)."""
+        return self._run(input, None if hx is None else tuple(hx))
