@@ -1,0 +1,62 @@
+"""How the losses of elements become one number, and how its gradient is shared among them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that the two flags before `reduction` meant."""
+    name = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        stacklevel=3,
+    )
+    return name
+
+
+def check_reduction(reduction: str) -> None:
+    """Raise for a name that is no reduction."""
+    if reduction not in ("mean", "sum", "none"):
+        raise errors.InvalidValue(
+            f"{reduction} is not a valid value for reduction",
+            help=["write reduction='mean', 'sum' or 'none'"],
+        )
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """Arrays: their mean or sum, or themselves."""
+    if reduction == "none":
+        return losses
+    total = np.sum(losses)
+    return total if reduction == "sum" else total / _count(losses.shape)
+
+
+def reduced_tensor(losses: Any, reduction: str) -> Any:
+    """Tensors: their mean or sum, or themselves."""
+    if reduction == "mean":
+        return losses.mean()
+    return losses if reduction == "none" else losses.sum()
+
+
+def _count(shape: Any) -> Any:
+    # A NumPy number, so that the mean of nothing is nan.
+    return np.float32(math.prod(shape)) if math.prod(shape) == 0 else math.prod(shape)
+
+
+def share(g: Any, shape: Any, reduction: str, F: Any = None, dim: int | None = None) -> Any:
+    """Each loss's part of the gradient, given the shape of the losses.
+
+    With `dim`, the losses were themselves sums over that dimension, which is put in again.
+    """
+    if reduction == "mean":
+        return g / max(math.prod(shape), 1)
+    if reduction == "none" and dim is not None:
+        return F.unsqueeze(g, dim)
+    return g
