@@ -37,6 +37,7 @@ from lamina.core.tensor import (
 )
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import View, refresh
+from lamina.devices import current_recorder
 
 HALVES: Final = frozenset({"float16", "bfloat16"})
 
@@ -246,8 +247,8 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
             _promote(op, arrays)
         if op.halves_in_float:
             half = _widen_halves(op, arrays)
-        if state.recorder is not None:
-            arrays = [_lift(a) for a in arrays]
+        if door.is_watched and (recorder := current_recorder()) is not None:
+            arrays = [_lift(recorder, a) for a in arrays]
         result = op.kernel(*arrays[: op.positional], **dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True)))
     except errors.LaminaError:
         raise
@@ -258,13 +259,16 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     return result
 
 
-def _lift(value: Any) -> Any:
+def _lift(recorder: Any, value: Any) -> Any:
     """While a step is captured: what stands for a concrete array in the program."""
     if isinstance(value, list):
-        return [_lift(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return state.recorder.input(value)
-    return value
+        return [_lift(recorder, item) for item in value]
+    return recorder.input(value) if is_array(value) else value
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of any device, and not a number."""
+    return hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic)
 
 
 def _promote(op: Op, arrays: list[Any]) -> None:

@@ -55,7 +55,7 @@ def run_backward(
     place = here()
     edges = [root_edge(root) for root in roots]
     plain = not (create_graph or inputs is not None or door.has_hooks or door.is_watched)
-    if plain and state.recorder is None:
+    if plain:
         _run_plain(edges, [g._array for g in gradients], retain_graph, place)
         return []
     run = _GeneralRun(retain_graph, create_graph, inputs, accumulate, place)

@@ -362,6 +362,18 @@ class Generator:
         target[:draws] += (words % np.arange(n, 1, -1, dtype=np.uint64)[:draws]).view(np.int64)
         return exact.swap_in_order(target)
 
+    def whole(self, shape: Shape, dtype: Any, low: int, high: int) -> Array:
+        """`integers`, its arguments in the order that all distributions share."""
+        return self.integers(low, high, shape, dtype)
+
+    def chosen(self, shape: Shape, dtype: Any, p: float | Array) -> Array:
+        """`bernoulli`, its arguments in the order that all distributions share."""
+        return self.bernoulli(p, shape, dtype)
+
+    def shuffled(self, shape: Shape, dtype: Any) -> Array:
+        """`permutation`, its arguments in the order that all distributions share."""
+        return self.permutation(*shape).astype(dtype, copy=False)
+
     def multinomial(self, probs: Array, num_samples: int, replacement: bool = False) -> Array:
         """Categories (int64) by weight: `multinomial`.
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from lamina.core import blame
 from lamina.core.call import compute, edge_of, execute
-from lamina.core.modes import state
-from lamina.core.node import Node, OutputEdge
+from lamina.core.modes import door, state
+from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import Op
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
@@ -27,6 +27,7 @@ from lamina.core.tensor import Tensor, cell_of, hooks_of, refresh, wrap
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.origins import RECORDED
 from lamina.core.views import replay
+from lamina.devices import current_recorder
 
 
 def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..., Any]:
@@ -61,6 +62,26 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     return target
 
 
+def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
+    """Overwrite a tensor with values that depend on nothing, such as random numbers.
+
+    Recording, the new history is a node `<Name>Backward0` whose gradient is zero.
+    """
+    records = state.grad_enabled and target.requires_grad
+    blame.check_inplace(name, target, records)
+    _write(name, target, array)
+    if records:
+        result = wrap(array, None)
+        node = OverwriteBackward0()
+        node.next, node.saved, node.context = (edge_of(target),), NOTHING, None
+        node.code, node.lasti = here()
+        node._hooks = None
+        node.stamp = next_stamp()
+        result._node, result._requires_grad = node, True
+        rebase(target, result)
+    return target
+
+
 def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
     result = compute(op, values, tensors)
     return result[0] if isinstance(result, tuple) else result
@@ -90,8 +111,8 @@ def _write(name: str, target: Tensor, result: Any) -> None:
     """Replace the target's values and count the change."""
     array = target._array
     blame.check_write(name, target, result)
-    if state.recorder is not None and isinstance(array, np.ndarray):
-        array = state.recorder.input(array)
+    if door.is_watched and (recorder := current_recorder()) is not None:
+        array, result = recorder.input(array), recorder.input(result)
     np.copyto(array, result, casting="unsafe")
     if target._cell is not INFERENCE:
         cell_of(target).bump(*here())
@@ -154,6 +175,17 @@ def _move_retained(tensor: Tensor, node: Node) -> None:
     index = tensor.output_nr
     if old_node._hooks is not None and index in old_node._hooks.retained:
         hooks_of(node).retained[0] = old_node._hooks.retained.pop(index)
+
+
+@final
+class OverwriteBackward0(Node):
+    """The node of a tensor filled in place with values that depend on nothing."""
+
+    __slots__ = ()
+
+    def pull(self, F: Any, g: Any) -> Any:
+        """Zeros: the old values have no influence any more."""
+        return (None if g is None else F.zeros_like(g),)
 
 
 @final

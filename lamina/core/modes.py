@@ -25,8 +25,6 @@ class ThreadState(threading.local):
     check_nan: bool = True
     pack_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     saved_tensors_disabled: str | None = None
-    recorder: Any = None
-    devices: tuple[Any, ...] = ()
 
 
 @final

@@ -39,6 +39,12 @@ raw: Final = Namespace("raw arrays")
 traced: Final = Namespace("tensors")
 
 
+def offer(name: str, on_arrays: Callable[..., Any], on_tensors: Callable[..., Any]) -> None:
+    """Let rules call a function that is no declared operation, such as a factory."""
+    setattr(raw, name, on_arrays)
+    setattr(traced, name, on_tensors)
+
+
 catalogue: Final[dict[str, Op]] = {}
 """Every declared operation by name: what the tests go through."""
 

@@ -18,10 +18,11 @@ from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA
+from lamina.core.printing import tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell
 from lamina.core.views import View, refresh
-from lamina.devices import backend_of, device, device_of, to_device
+from lamina.devices import backend_of, current_default, device, device_of, to_device
 
 @final
 class Size(tuple[int, ...]):
@@ -178,7 +179,7 @@ class Tensor:
     @property
     def layout(self) -> Any:
         """`strided`: the only layout that tensors have here."""
-        return dtypes.strided
+        return strided
 
     is_sparse = False
     is_quantized = False
@@ -381,6 +382,21 @@ class Tensor:
     # `==`, since hashes of different objects differ.
     __hash__ = object.__hash__
 
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        is_meta = self.is_meta
+        node = self.grad_fn
+        place = self.device
+        return tensor_repr(
+            None if is_meta else backend_of(place).to_host(self._array),
+            shape=tuple(self._array.shape),
+            dtype=self.dtype,
+            device=str(place),
+            device_is_default=place is current_default(),
+            grad_fn_name=None if node is None else node.name(),
+            requires_grad=self._requires_grad,
+            is_parameter=self._is_param,
+        )
+
     def __len__(self) -> int:
         if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
@@ -389,6 +405,16 @@ class Tensor:
     # NumPy must not loop over our elements in `array * tensor`.
     __array_priority__ = 1000
 
+
+@final
+class layout:  # noqa: N801  the public name is PyTorch's
+    """How elements are laid out; `strided` is the only way here."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided: Final = layout()
 
 _PRIVATE: Final = frozenset({"data_of", "frozen_at", "grad_cleared_at", "grad_filled_at"})
 _new: Final[Any] = object.__new__
@@ -444,7 +470,7 @@ def retain(tensor: Tensor, node: Node) -> None:
 
 
 def _pointer(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
+    return backend_of(device_of(array)).pointer(array)
 
 
 def _rebuild(

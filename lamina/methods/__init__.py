@@ -1,0 +1,1 @@
+"""The one list that gives Tensor its methods and operators, chapter by chapter."""

@@ -1,0 +1,56 @@
+"""Methods of conversion, creation and random numbers."""
+
+from lamina import dtypes
+from lamina.autograd.backward import backward_of
+from lamina.core.tensor import Tensor
+from lamina.ops import conversion, data, random
+
+Tensor.backward = backward_of
+Tensor.to = conversion.to
+Tensor.cpu = conversion.cpu
+Tensor.cuda = conversion.cuda
+Tensor.type = conversion.type_of
+Tensor.type_as = conversion.type_as
+Tensor.item = conversion.item
+Tensor.tolist = conversion.tolist
+Tensor.numpy = conversion.numpy
+Tensor.__array__ = conversion.to_array
+Tensor.__bool__ = conversion.truth
+Tensor.__int__ = conversion.to_int
+Tensor.__float__ = conversion.to_float
+Tensor.__complex__ = conversion.to_complex
+Tensor.__index__ = conversion.to_index
+Tensor.__format__ = conversion.to_format
+Tensor.__dlpack__ = conversion.to_dlpack
+Tensor.__dlpack_device__ = conversion.dlpack_device
+
+Tensor.bool = conversion.cast(dtypes.bool_, "bool")
+Tensor.byte = conversion.cast(dtypes.uint8, "byte")
+Tensor.char = conversion.cast(dtypes.int8, "char")
+Tensor.short = conversion.cast(dtypes.int16, "short")
+Tensor.int = conversion.cast(dtypes.int32, "int")
+Tensor.long = conversion.cast(dtypes.int64, "long")
+Tensor.half = conversion.cast(dtypes.float16, "half")
+Tensor.bfloat16 = conversion.cast(dtypes.bfloat16, "bfloat16")
+Tensor.float = conversion.cast(dtypes.float32, "float")
+Tensor.double = conversion.cast(dtypes.float64, "double")
+Tensor.cfloat = conversion.cast(dtypes.complex64, "cfloat")
+Tensor.cdouble = conversion.cast(dtypes.complex128, "cdouble")
+
+Tensor.new_tensor = data.new_tensor
+Tensor.new_zeros = data.new_zeros
+Tensor.new_ones = data.new_ones
+Tensor.new_empty = data.new_empty
+Tensor.new_full = data.new_full
+Tensor.new_empty_strided = data.new_empty_strided
+
+Tensor.uniform_ = random.uniform_
+Tensor.normal_ = random.normal_
+Tensor.bernoulli = random.bernoulli
+Tensor.bernoulli_ = random.bernoulli_
+Tensor.exponential_ = random.exponential_
+Tensor.log_normal_ = random.log_normal_
+Tensor.cauchy_ = random.cauchy_
+Tensor.geometric_ = random.geometric_
+Tensor.random_ = random.random_
+Tensor.multinomial = random.multinomial

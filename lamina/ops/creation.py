@@ -1,0 +1,376 @@
+"""Creation: tensors from sizes, values, ranges and other tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import dtypes, errors
+from lamina.core import blame
+from lamina.core.modes import door
+from lamina.core.op import offer
+from lamina.core.provenance import here
+from lamina.core.tensor import Tensor, wrap
+from lamina.devices import CPU, backend_of, current_default, current_recorder, device, resolve
+
+__all__ = [
+    "arange", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like",
+    "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
+def place_of_device(where: Any) -> device:
+    """The device that a `device=` argument names; the default device for None."""
+    if where is None:
+        return current_default()
+    return resolve(where if isinstance(where, device) else device(where))
+
+
+def size_of(size: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that `*size` means: numbers, or one sequence of them. Negative lengths raise."""
+    if len(size) == 1 and isinstance(size[0], list | tuple):
+        size = size[0]
+    try:
+        shape = tuple(int(length.__index__()) for length in size)
+    except (AttributeError, TypeError):
+        wrong = next(s for s in size if not hasattr(s, "__index__"))
+        raise errors.ArgumentTypeError(
+            f"a size must be a sequence of ints, not one with {type(wrong).__name__}: {wrong!r}",
+            help=["give whole numbers, as in `torch.zeros(2, 3)`"],
+        ) from None
+    if any(length < 0 for length in shape):
+        raise errors.NegativeSize(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}",
+            help=["sizes are 0 or larger"],
+        )
+    return shape
+
+
+def settle(array: Any, name: str, requires_grad: bool = False) -> Tensor:
+    """A new leaf around an array, made where the user's program is now."""
+    made = wrap(array, (*here(), name, None, None))
+    if requires_grad:
+        if array.dtype.kind not in "fcV":
+            raise blame.integer_requires_grad(dtypes.from_numpy(array.dtype), at_creation=True)
+        made._requires_grad = True
+    return made
+
+
+def filled(shape: tuple[int, ...], value: Any, kind: np.dtype[Any], place: device) -> Any:
+    """An array with the same number everywhere, on a device (or in the program being captured)."""
+    if door.is_watched and (recorder := current_recorder()) is not None:
+        return recorder.create(np.full, shape, value, dtype=kind, on=place)
+    try:
+        if place is CPU:
+            return np.full(shape, value, kind) if value else np.zeros(shape, kind)
+        array = backend_of(place).empty(shape, kind)
+    except (MemoryError, ValueError) as error:
+        raise errors.OutOfMemoryError(
+            f"not enough memory for a tensor of shape {list(shape)} and dtype {kind}: {error}",
+            help=["make it smaller, or use device='meta' if only the shape matters"],
+        ) from None
+    array.fill(value)
+    return array
+
+
+def computed(make: Callable[..., Any], place: device, *args: Any) -> Any:
+    """What a NumPy function makes, on a device (or in the program being captured)."""
+    if door.is_watched and (recorder := current_recorder()) is not None:
+        return recorder.create(make, *args, on=place)
+    array = make(*args)
+    return array if place is CPU else backend_of(place).from_host(array)
+
+
+def _checked_kind(dtype: Any) -> dtypes.dtype:
+    if dtype is None:
+        return dtypes.get_default_dtype()
+    if not isinstance(dtype, dtypes.dtype):
+        raise errors.InvalidDtype(
+            f"dtype must be a torch.dtype, not {type(dtype).__name__}",
+            help=["for example dtype=torch.float32"],
+        )
+    return dtype
+
+
+def _full(
+    name: str, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, out: Any
+) -> Tensor:
+    kind = _checked_kind(dtype if dtype is not None or out is None else out.dtype)
+    array = filled(size_of(size), value, kind.numpy, place_of_device(device))
+    if out is not None:
+        out.resize_(array.shape).copy_(wrap(array, None))
+        result: Tensor = out
+        return result
+    return settle(array, name, requires_grad)
+
+
+def zeros(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of zeros.
+
+    >>> import lamina
+    >>> lamina.zeros(2, 3, dtype=lamina.int64)
+    tensor([[0, 0, 0],
+            [0, 0, 0]])
+    """
+    return _full("zeros", size, 0, dtype, device, requires_grad, out)
+
+
+def ones(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of ones."""
+    return _full("ones", size, 1, dtype, device, requires_grad, out)
+
+
+def empty(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor whose elements are not set to anything in particular."""
+    place = place_of_device(device)
+    if place is CPU and out is None and not door.is_watched:
+        return settle(np.empty(size_of(size), _checked_kind(dtype).numpy), "empty", requires_grad)
+    return _full("empty", size, 0, dtype, device, requires_grad, out)
+
+
+def full(
+    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor with the same number everywhere; its dtype follows the number unless given."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    if dtype is None and out is None:
+        dtype = dtypes.of_number(fill_value)
+    return _full("full", size if isinstance(size, list | tuple) else (size,), fill_value, dtype, device, requires_grad, out)
+
+
+def _like(
+    name: str, input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise errors.ArgumentTypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    kind = input._array.dtype if dtype is None else _checked_kind(dtype).numpy
+    place = input.device if device is None else place_of_device(device)
+    array = filled(input._array.shape, value, kind, place)
+    return settle(_with_strides_of(array, input._array, place), name, requires_grad)
+
+
+def _with_strides_of(array: Any, model: Any, place: device) -> Any:
+    """The fresh array laid out as a dense model is: `zeros_like(x.t())` keeps the order of x."""
+    if place is not CPU or door.is_watched or model.__class__ is not np.ndarray or model.flags.c_contiguous:
+        return array
+    order = np.argsort([-step for step in model.strides], kind="stable")
+    dense = np.ascontiguousarray(np.transpose(array, order))
+    return np.transpose(dense, np.argsort(order))
+
+
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Zeros with the shape, dtype and device of another tensor."""
+    return _like("zeros_like", input, 0, dtype, device, requires_grad)
+
+
+def ones_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Ones with the shape, dtype and device of another tensor."""
+    return _like("ones_like", input, 1, dtype, device, requires_grad)
+
+
+def empty_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor like another one, its elements not set to anything in particular."""
+    return _like("empty_like", input, 0, dtype, device, requires_grad)
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """One number everywhere, with the shape, dtype and device of another tensor."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    return _like("full_like", input, fill_value, dtype, device, requires_grad)
+
+
+offer("zeros_like", np.zeros_like, zeros_like)
+offer("ones_like", np.ones_like, ones_like)
+offer("full_like", np.full_like, full_like)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor without dimensions, of the default dtype unless another is given."""
+    return _full("scalar_tensor", ((),), s, dtype, device, requires_grad, None)
+
+
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of given sizes and strides (in elements), its elements not set."""
+    shape = size_of((tuple(size),))
+    kind = _checked_kind(dtype).numpy
+    count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    place = place_of_device(device)
+    flat = filled((count,), 0, kind, place)
+    steps = tuple(step * kind.itemsize for step in stride)
+    return settle(backend_of(place).as_strided(flat, shape, steps), "empty_strided", requires_grad)
+
+
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor whose dimensions lie in memory in a given order, its elements not set."""
+    shape = size_of((tuple(size),))
+    lengths = [shape[k] for k in physical_layout]
+    array = filled(tuple(lengths), 0, _checked_kind(dtype).numpy, place_of_device(device))
+    return settle(np.transpose(array, np.argsort(physical_layout)), "empty_permuted", requires_grad)
+
+
+# --- ranges ------------------------------------------------------------------------------------
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def arange(
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers from `start` up to, not including, `end` by `step`; int64 if all three are whole.
+
+    >>> import lamina
+    >>> lamina.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = _number(start), _number(end), _number(step)
+    if dtype is None and out is not None:
+        dtype = out.dtype
+    if dtype is None:
+        whole = all(isinstance(x, int | np.integer) for x in (start, end, step))
+        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise errors.InvalidValue(f"unsupported range: {start} -> {end}", help=["use finite bounds"])
+    if step == 0:
+        raise errors.InvalidValue("step must be nonzero", help=["give a step other than 0"])
+    if (end - start) * step < 0:
+        raise errors.InvalidValue(
+            "upper bound and lower bound inconsistent with step sign",
+            help=[f"from {start} to {end} needs a {'negative' if step > 0 else 'positive'} step"],
+        )
+    count = math.ceil((end - start) / step)
+    return _ranged("arange", _arange_values, (start, step, count), dtype, device, requires_grad, out)
+
+
+def _arange_values(start: Any, step: Any, count: int, kind: np.dtype[Any]) -> Any:
+    # PyTorch computes start + i * step for each i in double precision (in int64 for integers).
+    index = np.arange(count)
+    if isinstance(start, int) and isinstance(step, int):
+        return (start + index * step).astype(kind)
+    return (start + index.astype(np.float64) * step).astype(kind)
+
+
+def _ranged(
+    name: str, make: Any, args: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool, out: Any
+) -> Tensor:
+    array = computed(make, place_of_device(where), *args, _checked_kind(dtype).numpy)
+    if out is not None:
+        out.resize_(array.shape).copy_(wrap(array, None))
+        result: Tensor = out
+        return result
+    return settle(array, name, requires_grad)
+
+
+def range(  # noqa: A001  PyTorch's name
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers from `start` to `end`, both included. Deprecated in PyTorch: prefer `arange`."""
+    count = int(math.floor((end - start) / step)) + 1
+    dtype = dtype or dtypes.get_default_dtype()
+    return _ranged("range", _arange_values, (start, step, count), dtype, device, requires_grad, out)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    start, end = _number(start), _number(end)
+    dtype = dtype or (dtypes.default.complex if isinstance(start + end, complex) else None)
+    _check_steps("linspace", steps)
+    return _ranged("linspace", _linspace_values, (start, end, steps), dtype, device, requires_grad, out)
+
+
+def _check_steps(name: str, steps: Any) -> None:
+    if not hasattr(steps, "__index__") or steps < 0:
+        raise errors.InvalidValue(
+            f"number of steps must be non-negative, and {name} got {steps!r}",
+            help=["say how many numbers you want"],
+        )
+
+
+def _linspace_values(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> Any:
+    """From both ends towards the middle, as PyTorch does, so that both ends are met exactly."""
+    if steps == 1:
+        return np.array([start]).astype(kind)
+    wide = np.complex128 if kind.kind == "c" else np.float64
+    whole = kind.kind in "iu"
+    step = (end - start) / (steps - 1) if steps > 1 else 0
+    if kind == np.float32:
+        wide, step = np.float32, np.float32(step)
+    index = np.arange(steps)
+    half = steps // 2
+    low = wide(start) + wide(step) * index.astype(wide)
+    high = wide(end) - wide(step) * (steps - 1 - index).astype(wide)
+    values = np.where(index < half, low, high)
+    return np.trunc(values).astype(kind) if whole else values.astype(kind)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: Any = 10.0, *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`base` to the power of `steps` evenly spaced numbers."""
+    start, end, base = _number(start), _number(end), _number(base)
+    _check_steps("logspace", steps)
+    return _ranged("logspace", _logspace_values, (start, end, steps, base), dtype, device, requires_grad, out)
+
+
+def _logspace_values(start: Any, end: Any, steps: int, base: Any, kind: np.dtype[Any]) -> Any:
+    wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
+    return np.power(base, _linspace_values(start, end, steps, wide)).astype(kind)
+
+
+def eye(
+    n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The identity matrix, or an n x m matrix with ones on its diagonal."""
+    rows, columns = size_of((n, n if m is None else m))
+    return _ranged("eye", _eye_values, (rows, columns), dtype, device, requires_grad, out)
+
+
+def _eye_values(rows: int, columns: int, kind: np.dtype[Any]) -> Any:
+    return np.eye(rows, columns, dtype=kind)
