@@ -11,9 +11,9 @@ from lamina.nn.activation import (
     LeakyReLU,
     Mish,
     PReLU,
-    RReLU,
     ReLU,
     ReLU6,
+    RReLU,
     SiLU,
     Threshold,
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from lamina.errors import ArgumentTypeError, IndexOutOfRange
-from lamina.nn.module import Module, indented, type_name
+from lamina.nn.module import Module, indented
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 

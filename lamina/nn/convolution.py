@@ -36,9 +36,7 @@ def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:
         raise InvalidValue("groups must be a positive integer")
     for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
         if channels % groups != 0:
-            raise InvalidValue(
-                f"{name} must be divisible by groups: {channels} is not by {groups}"
-            )
+            raise InvalidValue(f"{name} must be divisible by groups: {channels} is not by {groups}")
 
 
 class _ConvNd(Module):
@@ -283,9 +281,7 @@ class _TransposedConvolution(_ConvNd):
             dtype,
         )
 
-    def _output_padding(
-        self, input: Tensor, output_size: Sequence[int] | None
-    ) -> tuple[int, ...]:
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """Return how much to add at the end so that the output has the size that is asked for."""
         if output_size is None:
             return self.output_padding

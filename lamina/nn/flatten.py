@@ -68,8 +68,7 @@ class Unflatten(Module):
         is_sizes = isinstance(unflattened_size, tuple | list)
         if not is_sizes or not all(isinstance(size, int) for size in unflattened_size):
             raise ArgumentTypeError(
-                "unflattened_size must be a tuple or list of ints, "
-                f"and {unflattened_size!r} is not"
+                f"unflattened_size must be a tuple or list of ints, and {unflattened_size!r} is not"
             )
         self.dim = dim
         self.unflattened_size = unflattened_size

@@ -30,6 +30,7 @@ __all__ = [
     "register_module_full_backward_pre_hook",
 ]
 
+
 class Hook(NamedTuple):
     """A registered function and how it wants to be called."""
 

@@ -25,10 +25,7 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     """Return the reduction, given by name or by the two flags that it replaced."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
-        name = "none"
-    else:
-        name = "sum" if size_average is False else "mean"
+    name = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         f"size_average and reduce were replaced by reduction; write reduction={name!r}",
         stacklevel=4,

@@ -9,7 +9,6 @@ The rest of the class is in its bases, one subject a file: `traversal` (iteratio
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lamina.core.hooks import Registry
@@ -339,5 +338,3 @@ def _no_parameter(module: Module, name: str, value: object) -> NotAParameter:
         "(torch.nn.Parameter or None expected)",
         help=help_lines,
     )
-
-

@@ -160,9 +160,7 @@ class LSTMCell(_RNNCellBase):
 
     _gates = 4
 
-    def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, ...]:
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
         """Return the next `(h, c)`."""
         prepared = self._prepared(input, None if hx is None else tuple(hx), 2)
         return lstm_step(*prepared)

@@ -140,9 +140,7 @@ class OneCycleLR(LRScheduler):
 def _cycle_length(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
     if total is None:
         if epochs is None or per_epoch is None:
-            raise InvalidValue(
-                "You must define either total_steps OR (epochs AND steps_per_epoch)"
-            )
+            raise InvalidValue("You must define either total_steps OR (epochs AND steps_per_epoch)")
         for name, value in (("epochs", epochs), ("steps_per_epoch", per_epoch)):
             if value <= 0:
                 raise InvalidValue(f"Expected positive integer {name}, but got {value}")
