@@ -9,7 +9,8 @@ from lamina.core.tensor import Tensor
 from lamina.errors import InvalidValue
 from lamina.nn import functional as F
 from lamina.nn.normalization import Affine
-from lamina.ops.creation import ones, tensor, zeros
+from lamina.ops.creation import ones, zeros
+from lamina.ops.data import tensor
 
 __all__ = [
     "BatchNorm1d",

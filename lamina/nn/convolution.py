@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from lamina.core.tensor import Tensor
@@ -126,7 +126,9 @@ class _ConvNd(Module):
 class _Convolution(_ConvNd):
     """What the three convolutions share."""
 
-    _function: ClassVar[Callable[..., Tensor]]
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -176,9 +178,7 @@ class _Convolution(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._pad_lengths(), mode=self.padding_mode)
             padding = (0,) * self._dims
-        return type(self)._function(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the convolution of `input`."""
@@ -193,7 +193,10 @@ class Conv1d(_Convolution):
     """
 
     _dims = 1
-    _function = staticmethod(F.conv1d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv1d(*args, **kwargs)
 
 
 class Conv2d(_Convolution):
@@ -230,7 +233,10 @@ class Conv2d(_Convolution):
     """
 
     _dims = 2
-    _function = staticmethod(F.conv2d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv2d(*args, **kwargs)
 
 
 class Conv3d(_Convolution):
@@ -241,14 +247,20 @@ class Conv3d(_Convolution):
     """
 
     _dims = 3
-    _function = staticmethod(F.conv3d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv3d(*args, **kwargs)
 
 
 class _TransposedConvolution(_ConvNd):
     """What the three transposed convolutions share."""
 
     _transposed = True
-    _function: ClassVar[Callable[..., Tensor]]
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -309,7 +321,7 @@ class _TransposedConvolution(_ConvNd):
             input: the input.
             output_size: the lengths of the output, where the stride leaves a choice.
         """
-        return type(self)._function(
+        return self._function(
             input,
             self.weight,
             self.bias,
@@ -325,7 +337,10 @@ class ConvTranspose1d(_TransposedConvolution):
     """The transpose of `Conv1d`; see `ConvTranspose2d`."""
 
     _dims = 1
-    _function = staticmethod(F.conv_transpose1d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv_transpose1d(*args, **kwargs)
 
 
 class ConvTranspose2d(_TransposedConvolution):
@@ -356,11 +371,17 @@ class ConvTranspose2d(_TransposedConvolution):
     """
 
     _dims = 2
-    _function = staticmethod(F.conv_transpose2d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv_transpose2d(*args, **kwargs)
 
 
 class ConvTranspose3d(_TransposedConvolution):
     """The transpose of `Conv3d`; see `ConvTranspose2d`."""
 
     _dims = 3
-    _function = staticmethod(F.conv_transpose3d)
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.conv_transpose3d(*args, **kwargs)

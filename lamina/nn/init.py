@@ -9,11 +9,12 @@ import math
 import warnings
 from typing import Any, Final
 
+import numpy as np
+
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
 from lamina.ops.creation import empty_like
-from lamina.ops.indexing import where
-from lamina.ops.linalg import qr
+from lamina.ops.data import from_numpy
 from lamina.ops.random import randperm
 
 __all__ = [
@@ -127,7 +128,7 @@ def _redraw_normal(
     values = tensor.normal_(mean, std, generator=generator)
     while (outside := (values < low) | (values > high)).any():
         again = empty_like(values).normal_(mean, std, generator=generator)
-        values = where(outside, again, values)
+        values = again.where(outside, values)
     if values is not tensor:
         tensor.copy_(values)
 
@@ -147,7 +148,7 @@ def _reject_uniform(
     pending = refused(values)
     while pending.any():
         candidates = empty_like(tensor).uniform_(a, b, generator=generator)
-        values = where(pending, candidates, values)
+        values = candidates.where(pending, values)
         pending = pending & refused(candidates)
     if values is not tensor:
         tensor.copy_(values)
@@ -296,10 +297,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     with no_grad():
         noise = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = qr(noise.t() if rows < columns else noise)
+        values = noise.cpu().numpy()
+        q, r = np.linalg.qr(values.T if rows < columns else values)
         # With a positive diagonal of r the matrix is drawn evenly from all orthogonal ones.
-        q = q * r.diagonal().sign()
-        tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+        q = q * np.sign(np.diagonal(r))
+        matrix = np.ascontiguousarray(q.T if rows < columns else q)
+        tensor.copy_(from_numpy(matrix).reshape(tensor.shape)).mul_(gain)
     return tensor
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.nn import functional as F
@@ -27,7 +27,9 @@ __all__ = [
 class _MaxPoolNd(Module):
     """What the three max poolings share."""
 
-    _function: ClassVar[Callable[..., Any]]
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class _MaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         """Return the largest element of each window, and its place if asked for."""
-        return type(self)._function(
+        return self._function(
             input,
             self.kernel_size,
             self.stride,
@@ -69,7 +71,9 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of a sequence; see `MaxPool2d`."""
 
-    _function = staticmethod(F.max_pool1d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.max_pool1d(*args, **kwargs)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -94,13 +98,17 @@ class MaxPool2d(_MaxPoolNd):
                  [13., 15.]]])
     """
 
-    _function = staticmethod(F.max_pool2d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.max_pool2d(*args, **kwargs)
 
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of a volume; see `MaxPool2d`."""
 
-    _function = staticmethod(F.max_pool3d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.max_pool3d(*args, **kwargs)
 
 
 class AvgPool1d(Module):
@@ -153,7 +161,9 @@ def _tuple(value: int | Sequence[int]) -> tuple[int, ...]:
 class _AvgPoolNd(Module):
     """What the two average poolings with a divisor share."""
 
-    _function: ClassVar[Callable[..., Tensor]]
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -174,7 +184,7 @@ class _AvgPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the mean of each window."""
-        return type(self)._function(
+        return self._function(
             input,
             self.kernel_size,
             self.stride,
@@ -201,19 +211,25 @@ class AvgPool2d(_AvgPoolNd):
         divisor_override: what to divide the sum by instead of the count.
     """
 
-    _function = staticmethod(F.avg_pool2d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.avg_pool2d(*args, **kwargs)
 
 
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window of a volume; see `AvgPool2d`."""
 
-    _function = staticmethod(F.avg_pool3d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.avg_pool3d(*args, **kwargs)
 
 
 class _AdaptivePoolNd(Module):
     """What adaptive poolings share: the size of the output is given, not that of the window."""
 
-    _function: ClassVar[Callable[..., Any]]
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
@@ -221,7 +237,7 @@ class _AdaptivePoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         """Return `input` pooled to the size."""
-        return type(self)._function(input, self.output_size)
+        return self._function(input, self.output_size)
 
     def extra_repr(self) -> str:
         """Return the size."""
@@ -231,7 +247,9 @@ class _AdaptivePoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptivePoolNd):
     """Means of as many windows as the output is long; see `AdaptiveAvgPool2d`."""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_avg_pool1d(*args, **kwargs)
 
 
 class AdaptiveAvgPool2d(_AdaptivePoolNd):
@@ -249,13 +267,17 @@ class AdaptiveAvgPool2d(_AdaptivePoolNd):
         torch.Size([2, 3, 1, 1])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_avg_pool2d(*args, **kwargs)
 
 
 class AdaptiveAvgPool3d(_AdaptivePoolNd):
     """Means of windows of a volume; see `AdaptiveAvgPool2d`."""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_avg_pool3d(*args, **kwargs)
 
 
 class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
@@ -269,16 +291,20 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
 
     def forward(self, input: Tensor) -> Any:
         """Return `input` pooled to the size."""
-        return type(self)._function(input, self.output_size, self.return_indices)
+        return self._function(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of as many windows as the output is long."""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_max_pool1d(*args, **kwargs)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of windows, as many as make an output of the given size."""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_max_pool2d(*args, **kwargs)

@@ -7,8 +7,8 @@ from typing import Any
 from lamina import dtypes
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
-from lamina.ops.creation import tensor, zeros_like
-from lamina.ops.pointwise import maximum
+from lamina.ops.creation import zeros_like
+from lamina.ops.data import tensor
 from lamina.ops.shape import view_as_real
 from lamina.optim.optimizer import Optimizer, nonnegative
 
@@ -134,7 +134,7 @@ class Adam(Optimizer):
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if largest is not None:
-            square = largest.copy_(maximum(largest, square))
+            square = largest.copy_(largest.maximum(square))
 
         step_size, root = _bias_corrections(step, lr, beta1, beta2, param)
         denominator = (square.sqrt() / root).add_(group["eps"])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, Final, final
 
-from lamina.core.blame import called, made_note
+from lamina.core.blame import non_leaf_optimized
 from lamina.core.hooks import Registry, RemovableHandle
 from lamina.core.modes import enable_grad, set_grad_enabled
 from lamina.core.tensor import Tensor
@@ -22,7 +22,6 @@ from lamina.errors import (
     ArgumentTypeError,
     EmptyParameterList,
     HookResultInvalid,
-    NonLeafOptimized,
     OptimizerArgumentError,
 )
 from lamina.optim.state import loaded_state, numbered_state, zero_or_drop
@@ -199,16 +198,7 @@ class Optimizer:
             )
         if param.is_leaf or param.retains_grad or self.defaults.get("differentiable"):
             return
-        name = called(param, "one of the params")
-        raise NonLeafOptimized(
-            f"can't optimize a non-leaf Tensor: {name} was computed by {param.grad_fn.name()}",
-            notes=made_note(param, "computed here, so it is not a leaf"),
-            help=[
-                "optimize the leaf that it was computed from, and compute it anew in each step",
-                "or make it a leaf: compute it first, then `.detach().requires_grad_()`; "
-                "for another device or dtype, give device= and dtype= where it is created",
-            ],
-        )
+        raise non_leaf_optimized(param)
 
     def _check_group(self, new: dict[str, Any]) -> None:
         ids = {id(param) for param in new["params"]}

@@ -7,8 +7,7 @@ from typing import Any
 
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
-from lamina.ops.creation import tensor
-from lamina.ops.linalg import vector_norm
+from lamina.ops.data import tensor
 from lamina.ops.shape import stack
 
 __all__ = [
@@ -46,9 +45,9 @@ def get_total_norm(
     if not given:
         return tensor(0.0)
     with no_grad():
-        norms = [vector_norm(each, float(norm_type)) for each in given]
+        norms = [each.norm(float(norm_type)) for each in given]
         place = norms[0].device
-        total = vector_norm(stack([norm.to(device=place) for norm in norms]), float(norm_type))
+        total = stack([norm.to(device=place) for norm in norms]).norm(float(norm_type))
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
