@@ -110,7 +110,7 @@ class _BatchNorm(_RunningNorm):
         if updates and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
-                factor = 1.0 / float(self.num_batches_tracked)
+                factor = 1.0 / self.num_batches_tracked.item()
         has_averages = self.running_mean is not None or self.running_var is not None
         uses_averages = updates or not self.training
         return F.batch_norm(

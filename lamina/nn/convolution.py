@@ -166,7 +166,7 @@ class _Convolution(_ConvNd):
             return [0, 0] * self._dims
         lengths: list[int] = []
         for i in reversed(range(self._dims)):
-            if self.padding == "same":
+            if isinstance(self.padding, str):
                 total = self.dilation[i] * (self.kernel_size[i] - 1)
                 lengths += [total // 2, total - total // 2]
             else:

@@ -39,7 +39,7 @@ class Hook(NamedTuple):
     always_call: bool = False
 
 
-def register(registry: Registry, entry: Any, prepend: bool = False) -> RemovableHandle:
+def register(registry: Any, entry: Any, prepend: bool = False) -> RemovableHandle:
     """Add `entry` to `registry` under a new id, last or (with `prepend`) first."""
     handle = RemovableHandle(registry)
     registry[handle.id] = entry
@@ -155,10 +155,10 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
 class HookMethods:
     """The part of `Module` that registers hooks."""
 
-    _forward_hooks: Registry
-    _forward_pre_hooks: Registry
-    _backward_hooks: Registry
-    _backward_pre_hooks: Registry
+    _forward_hooks: Any
+    _forward_pre_hooks: Any
+    _backward_hooks: Any
+    _backward_pre_hooks: Any
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

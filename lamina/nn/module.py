@@ -203,13 +203,15 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if "_modules" in own:
+        try:
             if name in (parameters := own["_parameters"]):
                 return parameters[name]
             if name in (modules := own["_modules"]):
                 return modules[name]
             if name in (buffers := own["_buffers"]):
                 return buffers[name]
+        except KeyError:
+            pass  # before Module.__init__
         raise _missing(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

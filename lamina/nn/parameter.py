@@ -65,7 +65,7 @@ class Parameter(Tensor, metaclass=_FlaggedTensor):
         """Flag a detached alias of `data`."""
         result: Any = _checked(data, "Parameter").detach().requires_grad_(requires_grad)
         result._is_param = True
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 class Buffer(Tensor, metaclass=_FlaggedTensor):
@@ -84,6 +84,7 @@ class Buffer(Tensor, metaclass=_FlaggedTensor):
     """
 
     _flag = "_is_buffer"
+    persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
         """Flag a detached alias of `data`."""
@@ -91,4 +92,4 @@ class Buffer(Tensor, metaclass=_FlaggedTensor):
         result: Any = values.detach().requires_grad_(values.requires_grad)
         result._is_buffer = True
         result.persistent = persistent
-        return result  # type: ignore[no-any-return]
+        return result

@@ -286,7 +286,7 @@ class GRU(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("GRU", *args, **kwargs)
 
-    _step = staticmethod(gru_step)  # type: ignore[assignment]
+    _step = staticmethod(gru_step)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the outputs of the last layer at all times, and the last state of each layer."""
@@ -321,7 +321,7 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    _step = staticmethod(lstm_step)  # type: ignore[assignment]
+    _step = staticmethod(lstm_step)
 
     def _state_sizes(self) -> tuple[int, ...]:
         return (self.proj_size or self.hidden_size, self.hidden_size)

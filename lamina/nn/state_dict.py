@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lamina.core.hooks import Registry, RemovableHandle
+from lamina.core.hooks import RemovableHandle
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError, HookResultInvalid, StateDictMismatch
@@ -67,10 +67,10 @@ class StateDictMethods:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: Registry
-    _state_dict_pre_hooks: Registry
-    _load_state_dict_pre_hooks: Registry
-    _load_state_dict_post_hooks: Registry
+    _state_dict_hooks: Any
+    _state_dict_pre_hooks: Any
+    _load_state_dict_pre_hooks: Any
+    _load_state_dict_post_hooks: Any
 
     def get_extra_state(self) -> Any:
         """Return what the state dict keeps beside tensors; override with `set_extra_state`."""

@@ -138,7 +138,7 @@ class Traversal:
             module = getattr(module, name)
             if not isinstance(module, Traversal):
                 raise MissingAttribute(f"`{name}` is not an nn.Module (looking for {target!r})")
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` in the place that a dotted name points to.
@@ -174,7 +174,7 @@ class Traversal:
         module = self.get_submodule(path)
         member = getattr(module, registry).get(name)
         if member is not None:
-            return member  # type: ignore[no-any-return]
+            return member
         # A plain attribute, or a property that stands for the tensor, may still have the name.
         if name in dir(module):
             raise MissingAttribute(f"`{name}` is not {role} (looking for {target!r})")
