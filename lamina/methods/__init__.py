@@ -1,1 +1,3 @@
 """The one list that gives Tensor its methods and operators, chapter by chapter."""
+
+from lamina.methods import matmul as matmul

@@ -1,0 +1,427 @@
+"""Products of matrices and vectors: `@`, `mm`, `bmm`, `mv`, `dot`, and the affine map of a layer.
+
+Products never promote: factors of different dtypes are an error. float16 and bfloat16 are
+multiplied in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina import dtypes, errors
+from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
+from lamina.core.blame.words import dims, this_place
+from lamina.core.call import execute, operation, publish
+from lamina.core.fast_products import matrix_product, product_caller
+from lamina.core.op import raw, traced
+from lamina.core.samples import sample
+from lamina.core.tensor import Tensor
+from lamina.ops.support import conj
+
+__all__ = ["bmm", "dot", "matmul", "mm", "mv", "vdot"]
+
+LEGACY = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def legacy(tensor: Any) -> str:
+    """A dtype as PyTorch's older messages name it: Float, ComplexDouble."""
+    kind = tensor.dtype if isinstance(tensor, Tensor) else dtypes.from_numpy(tensor.dtype)
+    return LEGACY.get(kind.name, kind.name)
+
+
+def refuse(headline: str, *help: str) -> errors.InvalidArgument:
+    """The error for arguments that do not fit, with the user's place."""
+    return errors.InvalidArgument(headline, [(this_place(), "called here")], help)
+
+
+# --- what rules need ---------------------------------------------------------------------------
+
+
+def _conj_transpose(input: Any) -> Any:
+    turned = input.swapaxes(-1, -2)
+    return np.conjugate(turned) if turned.dtype.kind == "c" else turned
+
+
+def conj_transpose(input: Any) -> Any:
+    """The conjugate transpose of matrices."""
+    turned = traced.transpose(input, -2, -1)
+    return conj(turned) if turned.is_complex() else turned
+
+
+raw.conj_transpose = _conj_transpose
+traced.conj_transpose = conj_transpose
+
+
+def conj_number(value: Any) -> Any:
+    """The conjugate of a Python number."""
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+def dot_of(x: Any, y: Any) -> Any:
+    """The product of two arrays of at most two dimensions; halves are multiplied in float32."""
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return x.astype(np.float32).dot(y.astype(np.float32)).astype(x.dtype)
+    return x.dot(y)
+
+
+def refuse_bool(name: str, array: Any) -> None:
+    """Raise for truth values, which have no sum."""
+    if array.dtype.kind == "b":
+        raise errors.NotImplementedForDtype(
+            f'"{name}" not implemented for \'Bool\'', [(this_place(), "called here")],
+            ["convert first: `.to(torch.int64)` counts, `.float()` is faster"],
+        )  # fmt: skip
+
+
+# --- two matrices ------------------------------------------------------------------------------
+
+
+def _mm(input: Any, mat2: Any) -> Any:
+    return dot_of(input, mat2)
+
+
+_mm_op = matrix_product(
+    "mm",
+    _mm,
+    grad={
+        "input": lambda F, g, mat2: F.mm(g, F.conj_transpose(mat2)),
+        "mat2": lambda F, g, input: F.mm(F.conj_transpose(input), g),
+    },
+    node_name="MmBackward0",
+    samples=lambda make: [sample(make(2, 3), make(3, 4)), sample(make(2, 0), make(0, 3))],
+    doc="The product of two matrices: $(n, k) \\times (k, m) \\to (n, m)$.",
+)
+
+
+def _general_mm(input: Any, mat2: Any, out: Any = None) -> Any:
+    check_tensors("mm", ("input", input), ("mat2", mat2))
+    if input.ndim != 2 or mat2.ndim != 2:
+        name = "self" if input.ndim != 2 else "mat2"
+        raise refuse(
+            f"{name} must be a matrix: mm takes 2-D tensors, not {input.ndim}-D and {mat2.ndim}-D",
+            "matmul (`@`) also takes vectors and batches",
+        )
+    _check_mm(input, mat2)
+    return execute(_mm_op, [input, mat2], out)
+
+
+def _check_mm(input: Tensor, mat2: Tensor) -> None:
+    if input._array.dtype != mat2._array.dtype:
+        raise product_dtypes(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{c_name(input.dtype)} != {c_name(mat2.dtype)}",
+            [input, mat2],
+        )
+    shape, other = input._array.shape, mat2._array.shape
+    if shape[1] != other[0]:
+        raise product_mismatch(input, mat2, shape, other)
+    refuse_bool("addmm_impl_cpu_", input._array)
+
+
+def check_tensors(name: str, *arguments: tuple[str, Any]) -> None:
+    """Raise unless all arguments are tensors."""
+    for position, (argument, value) in enumerate(arguments):
+        if not isinstance(value, Tensor):
+            raise errors.ArgumentTypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, "
+                f"not {type(value).__name__}",
+                [(this_place(), "called here")],
+            )
+
+
+_fast_mm = publish(_mm_op, product_caller(_mm_op, _general_mm))
+
+
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    r"""The product of two matrices: $(n, k) \times (k, m) \to (n, m)$.
+
+    >>> import lamina
+    >>> lamina.mm(lamina.tensor([[1.0, 2.0]]), lamina.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    return _fast_mm(input, mat2, out=out)
+
+
+mm.op = _mm_op  # type: ignore[attr-defined]
+
+# --- batches -----------------------------------------------------------------------------------
+
+
+def _matmul(input: Any, other: Any) -> Any:
+    if input.dtype.itemsize == 2 and input.dtype.kind in "fV":
+        wide = _matmul(input.astype(np.float32), other.astype(np.float32))
+        return wide.astype(input.dtype)
+    if other.ndim <= 2 and input.ndim <= 2:
+        return input.dot(other)
+    if other.ndim == 2 and input.flags.c_contiguous:
+        # One large product instead of one for each matrix of the batch.
+        shape = input.shape
+        return input.reshape(-1, shape[-1]).dot(other).reshape((*shape[:-1], other.shape[1]))
+    return np.matmul(input, other)
+
+
+def _cotangent(F: Any, g: Any, input_shape: Any, other_shape: Any) -> Any:
+    """The cotangent with the dimensions that vectors dropped."""
+    shape = list(g.shape)
+    if len(other_shape) == 1:
+        shape.append(1)
+    if len(input_shape) == 1:
+        shape.insert(len(shape) - 1, 1)
+    return F.reshape(g, tuple(shape)) if len(shape) != g.ndim else g
+
+
+def _grad_of_first(F: Any, g: Any, other: Any, input_shape: Any) -> Any:
+    g = _cotangent(F, g, input_shape, other.shape)
+    if other.ndim == 1:
+        other = F.reshape(other, (other.shape[0], 1))
+    grad = F.matmul(g, F.conj_transpose(other))
+    if len(input_shape) == 1:
+        grad = F.sum_to_size(grad, (1, input_shape[0]))
+        return F.reshape(grad, tuple(input_shape))
+    return F.sum_to_size(grad, input_shape) if grad.shape != input_shape else grad
+
+
+def _grad_of_second(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
+    g = _cotangent(F, g, input.shape, other_shape)
+    if input.ndim == 1:
+        input = F.reshape(input, (1, input.shape[0]))
+    if len(other_shape) <= 2 and input.ndim > 2:
+        rows = F.reshape(input, (-1, input.shape[-1])) if input.shape[-1] else None
+        if rows is not None and g.shape[-1]:
+            grad = F.mm(F.conj_transpose(rows), F.reshape(g, (-1, g.shape[-1])))
+            return grad if len(other_shape) == 2 else F.reshape(grad, tuple(other_shape))
+    grad = F.matmul(F.conj_transpose(input), g)
+    size = other_shape if len(other_shape) > 1 else (other_shape[0], 1)
+    if grad.shape != size:
+        grad = F.sum_to_size(grad, tuple(size))
+    return grad if len(other_shape) > 1 else F.reshape(grad, tuple(other_shape))
+
+
+_matmul_rules = {"input": _grad_of_first, "other": _grad_of_second}
+_row_product = operation(
+    "row_product",
+    _matmul,
+    tensors="input other",
+    grad=_matmul_rules,
+    node_name="SqueezeBackward4",
+    samples=lambda make: [sample(make(3), make(3, 4))],
+    doc="The product of a vector and a matrix.",
+)
+_batched_product = operation(
+    "matmul",
+    _matmul,
+    tensors="input other",
+    grad=_matmul_rules,
+    node_name="UnsafeViewBackward0",
+    samples=lambda make: [
+        sample(make(2, 3, 4), make(4, 2)),
+        sample(make(2, 1, 3, 4), make(5, 4, 2)),
+        sample(make(2, 3, 4), make(4)),
+        sample(make(4), make(2, 4, 3)),
+    ],
+    doc="The product of matrices in batches.",
+)
+
+
+def _general_matmul(input: Any, other: Any, out: Any = None) -> Any:
+    """`matmul` of anything but two plain float matrices."""
+    check_tensors("matmul", ("input", input), ("other", other))
+    first, second = input._array.ndim, other._array.ndim
+    if first == 2 and second == 2:
+        return _general_mm(input, other, out)
+    if first == 0 or second == 0:
+        raise refuse(
+            f"both arguments to matmul need to be at least 1D, but they are {first}D and {second}D",
+            "multiply by a number with `*`",
+        )
+    if first == 1 and second == 1:
+        return dot(input, other, out=out)
+    if first == 2 and second == 1:
+        return mv(input, other, out=out)
+    _check_batched(input, other)
+    op = _row_product.op if first == 1 and second == 2 else _batched_product.op  # type: ignore[attr-defined]
+    return execute(op, [input, other], out)
+
+
+def _check_batched(input: Tensor, other: Tensor) -> None:
+    if input._array.dtype != other._array.dtype:
+        folded = input.ndim <= 2 or other.ndim <= 2
+        raise product_dtypes(
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(input.dtype)} != "
+            f"{c_name(other.dtype)}"
+            if folded
+            else f"expected scalar type {legacy(input)} but found {legacy(other)}",
+            [input, other],
+        )
+    refuse_bool("bmm", input._array)
+    shape, size = input._array.shape, other._array.shape
+    inner = size[-2] if len(size) > 1 else size[0]
+    if shape[-1] != inner:
+        if len(shape) > 2 and len(size) > 2:
+            raise _batch_mismatch(input, other, shape, size)
+        rows = int(np.prod(shape[:-1]))
+        raise product_mismatch(input, other, (rows, shape[-1]), size[-2:])
+
+
+def _batch_mismatch(input: Any, other: Any, shape: Any, size: Any) -> errors.MatmulShapeMismatch:
+    found = product_mismatch(input, other, shape[-2:], size[-2:])
+    headline = (
+        f"Expected size for first two dimensions of batch2 tensor to be: "
+        f"{dims((*shape[:-2], shape[-1])[-2:])} but got: {dims(size[-3:-1])}."
+    )
+    return errors.MatmulShapeMismatch(headline, found.notes, found.help)
+
+
+matmul = product_caller(_mm_op, _general_matmul)
+matmul.__name__ = matmul.__qualname__ = "matmul"
+matmul.__doc__ = r"""The product of two tensors as matrices: `input @ other`.
+
+    Two vectors give a number, a matrix and a vector give a vector. With more than two dimensions,
+    the last two are the matrices, and the others, the batch, broadcast.
+
+    >>> import lamina
+    >>> (lamina.ones(5, 2, 3) @ lamina.ones(3, 4)).shape
+    torch.Size([5, 2, 4])
+    """
+matmul.op = _batched_product.op  # type: ignore[attr-defined]
+traced.matmul = matmul
+
+
+def _bmm(input: Any, mat2: Any) -> Any:
+    if input.ndim != 3 or mat2.ndim != 3:
+        raise refuse("batch1 and batch2 must be 3D tensors: bmm takes batches of matrices")
+    if input.dtype != mat2.dtype:
+        raise errors.DtypeError(f"expected scalar type {legacy(input)} but found {legacy(mat2)}")
+    refuse_bool("bmm", input)
+    if (input.shape[0], input.shape[2]) != mat2.shape[:2]:
+        raise errors.MatmulShapeMismatch(
+            f"Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{input.shape[0]}, {input.shape[2]}] but got: {dims(mat2.shape[:2])}.",
+            [(this_place(), "multiplied here")],
+        )
+    return np.matmul(input, mat2)
+
+
+bmm = operation(
+    "bmm",
+    _bmm,
+    tensors="input mat2",
+    grad={
+        "input": lambda F, g, mat2: F.matmul(g, F.conj_transpose(mat2)),
+        "mat2": lambda F, g, input: F.matmul(F.conj_transpose(input), g),
+    },
+    samples=lambda make: [sample(make(2, 3, 4), make(2, 4, 5))],
+    doc="The products of two batches of matrices: $(b, n, k) \\times (b, k, m) \\to (b, n, m)$.",
+)
+
+# --- vectors -----------------------------------------------------------------------------------
+
+
+def _mv(input: Any, vec: Any) -> Any:
+    if input.ndim != 2 or vec.ndim != 1:
+        raise refuse(
+            f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}: mv takes a matrix "
+            "and a vector"
+        )
+    if input.dtype != vec.dtype:
+        raise errors.DtypeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{legacy(vec)}, {legacy(input)}, and {legacy(vec)}",
+            [(this_place(), "multiplied here")],
+        )
+    refuse_bool("addmv_impl_cpu", input)
+    if input.shape[1] != vec.shape[0]:
+        raise errors.MatmulShapeMismatch(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
+            f"vec ({vec.shape[0]})",
+            [(this_place(), "multiplied here")],
+            ["the vector must be as long as the matrix has columns"],
+        )
+    return dot_of(input, vec)
+
+
+mv = operation(
+    "mv",
+    _mv,
+    tensors="input vec",
+    grad={
+        "input": lambda F, g, vec: F.outer_product(g, F.conj(vec)),
+        "vec": lambda F, g, input: F.mv(F.conj_transpose(input), g),
+    },
+    samples=lambda make: [sample(make(3, 4), make(4))],
+    doc="The product of a matrix and a vector.",
+)
+outer_product = operation(
+    "outer_product",
+    lambda input, vec2: np.multiply(input.reshape(-1, 1), vec2),
+    tensors="input vec2",
+    grad={
+        "input": lambda F, g, vec2: F.mv(g, F.conj(vec2)),
+        "vec2": lambda F, g, input: F.mv(F.transpose(g, 0, 1), F.conj(input)),
+    },
+    node_name="MulBackward0",
+    samples=lambda make: [sample(make(3), make(4))],
+    doc="All products of an element of one vector with one of the other.",
+)
+
+
+def _check_vectors(name: str, first: Any, second: Any) -> None:
+    if first.ndim != 1 or second.ndim != 1:
+        raise refuse(
+            f"1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors",
+            "`@` takes matrices too",
+        )
+    if first.dtype != second.dtype:
+        raise errors.DtypeError(
+            f"{name} : expected both vectors to have same dtype, but found {legacy(first)} and "
+            f"{legacy(second)}",
+            [(this_place(), "multiplied here")],
+        )
+    refuse_bool(name, first)
+    if first.shape != second.shape:
+        raise errors.MatmulShapeMismatch(
+            f"inconsistent tensor size, expected tensor {dims(first.shape)} and src "
+            f"{dims(second.shape)} to have the same number of elements, but got {first.size} and "
+            f"{second.size} elements respectively",
+            [(this_place(), "multiplied here")],
+        )
+
+
+def _dot(input: Any, tensor: Any) -> Any:
+    _check_vectors("dot", input, tensor)
+    return dot_of(input, tensor)
+
+
+def _vdot(input: Any, other: Any) -> Any:
+    _check_vectors("vdot", input, other)
+    return dot_of(input.conj(), other)
+
+
+dot = operation(
+    "dot",
+    _dot,
+    tensors="input tensor",
+    grad={
+        "input": lambda F, g, tensor: g * F.conj(tensor),
+        "tensor": lambda F, g, input: g * F.conj(input),
+    },
+    samples=lambda make: [sample(make(4), make(4))],
+    doc="The inner product of two vectors: $\\sum_i x_i y_i$.",
+)
+vdot = operation(
+    "vdot",
+    _vdot,
+    tensors="input other",
+    grad={
+        "input": lambda F, g, other: F.conj(g) * other,
+        "other": lambda F, g, input: g * input,
+    },
+    samples=lambda make: [sample(make(4), make(4))],
+    doc="The inner product of two vectors, the first conjugated: $\\sum_i \\bar x_i y_i$.",
+)
