@@ -37,9 +37,8 @@ def _check_pair(name: str, input: Any, target: Any, reduction: str) -> None:
         check_reduction(reduction)
     if input._array.shape != target._array.shape:
         warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) in {name}. This will likely lead to incorrect results due to "
-            "broadcasting.",
+            f"{name}: the target's size ({target.shape}) is different to the input size "
+            f"({input.shape}): they are broadcast, and every element meets several others",
             stacklevel=3,
         )
 
@@ -172,7 +171,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    r"""The mean of $d^2 / 2 \beta$ where $d = |x - y| < \beta$, and of $d - \beta / 2$ elsewhere."""
+    r"""The mean of $d^2 / 2 \beta$ where $d = |x - y| < \beta$, of $d - \beta / 2$ elsewhere."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     _check_pair("smooth_l1_loss", input, target, reduction)
@@ -210,7 +209,7 @@ _huber = operation(
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
-    r"""The mean of $d^2 / 2$ where $d = |x - y| < \delta$, of $\delta (d - \delta / 2)$ elsewhere."""
+    r"""The mean of $d^2 / 2$ where $d = |x - y| < \delta$, of $\delta (d - \delta / 2)$ beyond."""
     _check_pair("huber_loss", input, target, reduction)
     if delta <= 0:
         raise errors.InvalidArgument("huber_loss does not support non-positive values for delta.")

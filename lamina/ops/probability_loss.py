@@ -102,8 +102,8 @@ def binary_cross_entropy(
     check_reduction(reduction)
     if input._array.shape != target._array.shape:
         raise errors.InvalidValue(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) is deprecated. Please ensure they have the same size.",
+            f"binary_cross_entropy: the target's size ({target.shape}) is different to the input "
+            f"size ({input.shape})",
             help=["give each probability one target: reshape one of them"],
         )
     return _bce(input, target, weight, reduction)
@@ -226,9 +226,8 @@ def kl_div(
         reduction = legacy_reduction(size_average, reduce)
     if reduction == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size."
-            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            "kl_div: reduction='mean' averages over elements; the divergence proper is the sum over "
+            "the batch size, reduction='batchmean'",
             stacklevel=2,
         )
     elif reduction != "batchmean":

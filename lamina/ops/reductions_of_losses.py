@@ -15,7 +15,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the two flags before `reduction` meant."""
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        f"size_average and reduce were replaced by reduction; write reduction='{name}'",
         stacklevel=3,
     )
     return name
