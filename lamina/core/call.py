@@ -33,6 +33,7 @@ from lamina.core.tensor import (
     Tensor,
     cell_of,
     root_of,
+    set_array,
     wrap,
 )
 from lamina.core.versions import INFERENCE, next_stamp
@@ -471,7 +472,7 @@ def write_out(op: Op, out: Any, result: Any) -> Any:
     result = as_array(result)
     blame.check_out_dtype(op.name, out, result)
     if out._array.shape != result.shape:
-        out._array = result.astype(out._array.dtype)
+        set_array(out, result.astype(out._array.dtype))
     else:
         out._array[...] = result
     cell_of(out).bump(*here())

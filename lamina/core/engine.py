@@ -70,7 +70,7 @@ def run_backward(
 # --- the plain loop ------------------------------------------------------------------------------
 
 
-def _run_plain(edges: list[Any], arrays: list[Any], retain_graph: bool, place: Any) -> None:
+def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: Any) -> None:
     """Gradients of all leaves, on raw arrays. Leaves are written last: an error changes nothing.
 
     In a chain the next node is known at once: it stays in `node`, and goes neither through the heap
@@ -80,7 +80,7 @@ def _run_plain(edges: list[Any], arrays: list[Any], retain_graph: bool, place: A
     leaves: dict[Any, list[Any]] = {}  # leaf -> [leaf, gradient, whether the sum is ours]
     owned: set[Any] = set()
     heap: list[tuple[int, Any]] = []
-    for edge, array in zip(edges, arrays, strict=True):
+    for edge, array in zip(roots, arrays, strict=True):
         _deliver(edge, array, pending, leaves, owned, heap)
     while heap:
         node = heapq.heappop(heap)[1]
@@ -95,7 +95,10 @@ def _run_plain(edges: list[Any], arrays: list[Any], retain_graph: bool, place: A
                         node.freed_at = place
                 else:
                     node.release(place)
-            for edge, gradient in zip(node.next, grads):  # noqa: B905  equal lengths; 0.05 us
+            edges, position = node.next, 0
+            while position < len(edges):  # not zip(): 0.1 us a node
+                edge, gradient = edges[position], grads[position]
+                position += 1
                 if edge is None:
                     continue
                 if edge.__class__ is Tensor and gradient is not None:

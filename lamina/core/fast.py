@@ -320,6 +320,7 @@ def unary(
             code = frame.f_code
         made = _new(Tensor)
         made._array = result
+        made._shape = input._shape
         made._grad = made._view = made._cell = made._hooks = None
         if is_differentiable and input._requires_grad and (door.no_grad_threads == 0 or state.grad_enabled):
             node = node_class()
@@ -459,11 +460,17 @@ def binary(
             else:
                 node.saved = NOTHING
             node.context = None
+            shape_x = input._shape
+            if shape_x is None:
+                shape_x = input._shape = x.shape
             if second is other:
-                shape_x = x.shape
-                shape_y = y.shape
-                if shape_x != shape_y:
+                shape_y = other._shape
+                if shape_y is None:
+                    shape_y = other._shape = y.shape
+                if shape_x is not shape_y and shape_x != shape_y:
                     node.context = ((shape_x, None), (shape_y, None))
+                    shape_x = None
+            made._shape = shape_x
             node._hooks = None
             node.code = code
             node.lasti = frame.f_lasti
@@ -472,7 +479,7 @@ def binary(
             made._requires_grad = True
             made._origin = None
         else:
-            made._node = None
+            made._shape = made._node = None
             made._requires_grad = False
             made._origin = unrecorded(op, code, frame.f_lasti, input, second)
         return made

@@ -30,7 +30,7 @@ class Node:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_hooks", "code", "context", "freed_at", "lasti", "next",
+        "__weakref__", "_hooks", "_metadata", "_outputs", "code", "context", "freed_at", "lasti", "next",
         "saved", "stamp",
     )  # fmt: skip
 
@@ -42,9 +42,22 @@ class Node:
     lasti: int
     freed_at: Any
     _hooks: Hooks | None
+    _metadata: dict[Any, Any]
+    _outputs: int
 
     op: Any = None
-    outputs = 1
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the operation had. Most have one, and leave the slot unset."""
+        try:
+            return self._outputs
+        except AttributeError:
+            return 1
+
+    @outputs.setter
+    def outputs(self, count: int) -> None:
+        self._outputs = count
 
     def name(self) -> str:
         """The name of the operation's derivative, such as `MulBackward0`."""
@@ -68,8 +81,11 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for whatever the user wants to remember with this node."""
-        found: dict[Any, Any] = self.__dict__.setdefault("_user_metadata", {})
-        return found
+        try:
+            return self._metadata
+        except AttributeError:
+            self._metadata = {}
+            return self._metadata
 
     def _sequence_nr(self) -> int:
         return self.stamp
@@ -81,11 +97,6 @@ class Node:
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; it may replace them."""
         return add_hook(hooks_of(self).before, fn)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_") and self.op is not None:
-            return self.op.read_saved(self, name.removeprefix("_saved_"))
-        raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"

@@ -120,7 +120,12 @@ class Op:
         self.node_class = type(
             node_name or _camel(name) + "Backward0",
             (node_base,),
-            {"__slots__": (), "op": self, "__module__": "lamina.core.node"},
+            {
+                "__slots__": (),
+                "op": self,
+                "__module__": "lamina.core.node",
+                **self.saved_properties(),
+            },
         )
         self._kept: dict[tuple[bool, ...], tuple[bool, ...]] = {}
 
@@ -205,18 +210,29 @@ class Op:
             )
         return values
 
-    def read_saved(self, node: Node, name: str) -> Any:
-        """What `node._saved_<name>` shows: a kept input (`self`, `other`, ...) or the `result`."""
-        from_public = {"self": self.names[0], "result": "out"}
-        try:
-            source = self._source_of(from_public.get(name, name))
-        except TypeError:
-            source = ("", None)
-        if source[0] == "static":
-            return node.context.values[source[1]] if node.context else None
-        if source not in self.slots:
-            raise AttributeError(f"{node.name()!r} object has no attribute '_saved_{name}'")
-        return node.unpack(traced, self.slots.index(source))  # type: ignore[attr-defined]
+    def saved_properties(self) -> dict[str, property]:
+        """`_saved_self`, `_saved_other`, `_saved_result`, ...: what a node shows of what it keeps.
+
+        Properties of the node class, since a `__getattr__` there would slow every read of every
+        attribute (0.05 us, and the backward loop reads ten a node).
+        """
+        first = self.names[self.tensor_positions[0]] if self.tensor_positions else ""
+        public = {first: "self", "out": "result"}
+        sources = {self.names[p] if kind == "in" else "out": (kind, p) for kind, p in self.slots}
+        found = {
+            f"_saved_{public.get(name, name)}": property(_reader(self.slots.index(source)))
+            for name, source in sources.items()
+        }
+        statics = [n for k, n in enumerate(self.names) if k not in self.tensor_positions]
+        return found | {f"_saved_{n}": property(_static_reader(self.names.index(n))) for n in statics}
+
+
+def _reader(slot: int) -> Callable[[Any], Any]:
+    return lambda node: node.unpack(traced, slot)
+
+
+def _static_reader(position: int) -> Callable[[Any], Any]:
+    return lambda node: node.context.values[position]
 
 
 def _camel(name: str) -> str:
