@@ -1,0 +1,370 @@
+"""Order statistics: median, mode, the k-th value, quantiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import this_place
+from lamina.core.call import operation
+from lamina.core.op import traced
+from lamina.core.samples import Make, Sample, sample
+from lamina.core.tensor import Tensor
+from lamina.ops import results
+from lamina.ops.extremes import shared_by_equals
+from lamina.ops.reduced import (
+    accept_numpy_names,
+    at_chosen,
+    axis_of,
+    on_lines,
+    refuse_complex,
+    refuse_empty,
+)
+
+
+def _is_nan(input: Any) -> Any:
+    return np.not_equal(input, input)
+
+
+def _at(line: Any, indices: Any, axis: int, keepdim: bool, ndim: int) -> Any:
+    """Values and indices as results; `indices` has length 1 along the axis."""
+    values = np.take_along_axis(line, indices, axis=axis)
+    if not keepdim or not ndim:
+        return np.squeeze(values, axis=axis), np.squeeze(indices, axis=axis)
+    return values, indices
+
+
+def _slot(line: Any, axis: int, position: int) -> Any:
+    """One element of each line."""
+    return line[(*(slice(None),) * axis, slice(position, position + 1))]
+
+
+# --- median ------------------------------------------------------------------------------------
+
+
+def _median_along_kernel(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    refuse_complex("median", input)
+    refuse_empty("median", input.shape, axis)
+    line = on_lines(input)
+    half = (line.shape[axis] - 1) // 2
+    indices = _slot(np.argpartition(line, half, axis=axis), axis, half)
+    if line.dtype.kind != "f":
+        return _at(line, indices, axis, keepdim, input.ndim)
+    nan = _is_nan(line)
+    first = np.argmax(nan, axis=axis, keepdims=True)
+    spoilt = np.logical_or.reduce(nan, axis=axis, keepdims=True)
+    return _at(line, np.where(spoilt, first, indices), axis, keepdim, input.ndim)
+
+
+def _nanmedian_along_kernel(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    refuse_complex("nanmedian", input)
+    refuse_empty("nanmedian", input.shape, axis)
+    line = on_lines(input)
+    order = np.argsort(line, axis=axis, kind="stable")
+    count = np.add.reduce(np.equal(line, line), axis=axis, keepdims=True, dtype=np.int64)
+    indices = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis=axis)
+    return _at(line, indices, axis, keepdim, input.ndim)
+
+
+def _whole(along: Any, input: Any) -> Any:
+    """The statistic of all elements; NaN of none."""
+    if input.size == 0:
+        kind = input.dtype
+        lowest = np.nan if kind.kind == "f" else np.iinfo(kind).min
+        return np.full_like(input, lowest, shape=())
+    return along(np.reshape(input, (-1,)), 0)[0]
+
+
+def _median_all_kernel(input: Any) -> Any:
+    return _whole(_median_along_kernel, input)
+
+
+def _nanmedian_all_kernel(input: Any) -> Any:
+    return _whole(_nanmedian_along_kernel, input)
+
+
+def _shared_by_all(F: Any, g: Any, input: Any, out: Any, input_shape: Any, input_dtype: Any) -> Any:
+    return shared_by_equals(F, g, input, out, input_shape, input_dtype, None, False)
+
+
+def _line_samples(make: Make) -> list[Sample]:
+    return [sample(make.distinct(3, 4), 0), sample(make.distinct(3, 5), -1, True)]
+
+
+_median_along = operation(
+    "median_along",
+    _median_along_kernel,
+    grad={"input": at_chosen},
+    node_name="MedianBackward1",
+    result=results.median,
+    samples=_line_samples,
+    doc="The lower median of each line along a dimension, and its place.",
+)
+_median_all = operation(
+    "median_all",
+    _median_all_kernel,
+    grad={"input": _shared_by_all},
+    node_name="MedianBackward0",
+    samples=lambda make: [sample(make.distinct(3, 4))],
+    doc="The lower median of all elements.",
+)
+_nanmedian_along = operation(
+    "nanmedian_along",
+    _nanmedian_along_kernel,
+    grad={"input": at_chosen},
+    node_name="NanmedianBackward1",
+    result=results.nanmedian,
+    samples=_line_samples,
+    doc="The lower median of each line's numbers that are not NaN, and its place.",
+)
+_nanmedian_all = operation(
+    "nanmedian_all",
+    _nanmedian_all_kernel,
+    grad={"input": _shared_by_all},
+    node_name="NanmedianBackward0",
+    samples=lambda make: [sample(make.distinct(3, 4))],
+    doc="The lower median of all numbers that are not NaN.",
+)
+
+
+def median(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    """The median of all elements, or of each line along a dimension with its place.
+
+    Of an even number of elements it is the lower of the two in the middle.
+
+    >>> import lamina
+    >>> lamina.median(lamina.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    if not args and not kwargs:
+        return _median_all(input, out=out)
+    return _median_along(input, *args, out=out, **accept_numpy_names(kwargs))
+
+
+def nanmedian(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    """The median of the elements that are not NaN; see `median`."""
+    if not args and not kwargs:
+        return _nanmedian_all(input, out=out)
+    return _nanmedian_along(input, *args, out=out, **accept_numpy_names(kwargs))
+
+
+# --- mode and the k-th value -------------------------------------------------------------------
+
+
+def _mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    refuse_complex("mode", input)
+    refuse_empty("mode", input.shape, axis)
+    line = on_lines(input)
+    order = np.argsort(line, axis=axis, kind="stable")
+    ranked = np.take_along_axis(line, order, axis=axis)
+    # How long a run of equal elements is by each place: the first longest run wins.
+    length = line.shape[axis]
+    shape = [1] * line.ndim
+    shape[axis] = length
+    place = np.zeros_like(order) + np.arange(length).reshape(shape)
+    head = (slice(None),) * axis
+    differs = np.not_equal(ranked[(*head, slice(1, None))], ranked[(*head, slice(None, -1))])
+    start = np.zeros_like(order)
+    start[(*head, slice(1, None))] = np.where(differs, place[(*head, slice(1, None))], 0)
+    run = place - np.maximum.accumulate(start, axis=axis)
+    best = np.argmax(run, axis=axis, keepdims=True)
+    return _at(line, np.take_along_axis(order, best, axis=axis), axis, keepdim, input.ndim)
+
+
+mode = operation(
+    "mode",
+    _mode,
+    grad={"input": at_chosen},
+    result=results.mode,
+    samples=_line_samples,
+    doc="The most frequent value of each line (the least of equals), and where it is last.",
+)
+
+
+def _kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    refuse_complex("kthvalue", input)
+    refuse_empty("kthvalue", input.shape, axis)
+    line = on_lines(input)
+    if not 1 <= k <= line.shape[axis]:
+        raise errors.InvalidArgument(
+            f"kthvalue(): selected number k out of range for dimension {axis}",
+            [(this_place(), "called here")],
+            [f"k counts from 1 to {line.shape[axis]} here"],
+        )
+    indices = _slot(np.argpartition(line, k - 1, axis=axis), axis, k - 1)
+    return _at(line, indices, axis, keepdim, input.ndim)
+
+
+kthvalue = operation(
+    "kthvalue",
+    _kthvalue,
+    grad={"input": at_chosen},
+    result=results.kthvalue,
+    samples=lambda make: [sample(make.distinct(3, 4), 2), sample(make.distinct(3, 4), 3, 0, True)],
+    doc="The k-th smallest element of each line (k counts from 1), and its place.",
+)
+
+# --- quantiles ---------------------------------------------------------------------------------
+
+
+def _quantile_ranks(input: Any, q: Any, ignores_nan: bool) -> Any:
+    """Where quantiles lie among sorted lines along the last dimension; NaN lies at the end."""
+    length = input.shape[-1]
+    nan = _is_nan(input)
+    count = length - np.add.reduce(nan, axis=-1, keepdims=True, dtype=np.int64)
+    if ignores_nan:
+        return q * np.maximum(count - 1, 0).astype(input.dtype)
+    ranks = np.broadcast_to(q * (length - 1), (*input.shape[:-1], q.size))
+    return np.where(count < length, ranks.dtype.type(length - 1), ranks)
+
+
+quantile_ranks = operation(
+    "quantile_ranks",
+    _quantile_ranks,
+    tensors="input q",
+    halves_in_float=False,
+    doc="Where quantiles lie in sorted lines, counted from 0, as fractions.",
+)
+
+
+def _neighbours(input: Any, interpolation: str) -> Any:
+    """The places below and above fractional ranks, and the weight of the one above."""
+    if interpolation == "lower":
+        input = np.floor(input)
+    elif interpolation == "higher":
+        input = np.ceil(input)
+    elif interpolation == "nearest":
+        input = np.round(input)
+    below = np.floor(input)
+    above = np.ceil(input)
+    weight = input - below
+    if interpolation == "midpoint":
+        weight = np.where(weight > 0, weight.dtype.type(0.5), weight)
+    return below.astype(np.int64), above.astype(np.int64), weight
+
+
+neighbours = operation(
+    "neighbours",
+    _neighbours,
+    halves_in_float=False,
+    doc="The places around fractional ranks, and the weight of the one above.",
+)
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _checked_q(name: str, input: Any, q: Any, interpolation: str) -> tuple[Any, bool]:
+    """The wanted quantiles as a line, and whether a single one was asked for."""
+    place = [(this_place(), "called here")]
+    if input._array.size == 0:
+        raise errors.EmptyReduction(f"{name}() input tensor must be non-empty", place)
+    if input._array.dtype.name not in ("float32", "float64"):
+        raise errors.DtypeError(
+            f"{name}() input tensor must be either float or double dtype", place
+        )
+    if interpolation not in _INTERPOLATIONS:
+        raise errors.InvalidArgument(
+            f"{name}() interpolation must be one of {', '.join(_INTERPOLATIONS)}, "
+            f"but got {interpolation}",
+            place,
+        )
+    if isinstance(q, Tensor):
+        if q._array.dtype != input._array.dtype:
+            raise errors.DtypeError(
+                f"{name}() q tensor must be same dtype as the input tensor", place
+            )
+        if q._array.ndim > 1:
+            raise errors.InvalidArgument(f"{name}() q must be a scalar or 1D tensor", place)
+        return traced.detach(traced.reshape(q, (-1,))), q._array.ndim == 0
+    if not 0 <= q <= 1:
+        raise errors.InvalidArgument(f"{name}() q must be in the range [0, 1] but got {q}", place)
+    return traced.filled_like(input, (1,), float(q)), True
+
+
+def _filled_like(input: Any, shape: Any, value: Any) -> Any:
+    return np.full_like(input, value, shape=shape)
+
+
+filled_like = operation(
+    "filled_like", _filled_like, doc="A number, in any shape, on the device of a tensor."
+)
+
+
+def _quantile(
+    name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignores_nan: bool
+) -> Any:
+    wanted, is_single = _checked_q(name, input, q, interpolation)
+    ndim = input._array.ndim
+    if dim is None:
+        line = traced.reshape(input, (-1,))
+    else:
+        axis = axis_of(dim, ndim)
+        line = input if ndim else traced.reshape(input, (1,))
+        line = traced.transpose(line, axis, -1)
+    ranked = traced.sort(line, -1, False)[0]
+    ranks = quantile_ranks(ranked, wanted, ignores_nan)
+    below, above, weight = neighbours(ranks, interpolation)
+    low = traced.pick_along(ranked, -1, below)
+    found = low
+    if interpolation in ("linear", "midpoint"):
+        found = low + (traced.pick_along(ranked, -1, above) - low) * weight
+    # The quantiles lie along the last dimension: they go to the front, or away.
+    if dim is None:
+        shape = (1,) * ndim if keepdim else ()
+        shape = shape if is_single else (wanted._array.size, *shape)
+        return traced.reshape(found, shape)
+    if is_single:
+        if not ndim:
+            return traced.reshape(found, ())
+        found = traced.transpose(found, axis, -1)
+        return found if keepdim else traced.squeeze(found, axis)
+    if not ndim:
+        return found
+    found = traced.transpose(traced.unsqueeze(found, 0), 0, -1)
+    if not keepdim:
+        found = traced.squeeze(found, -1)
+        return traced.movedim(found, -1, axis + 1) if axis < ndim - 1 else found
+    return traced.transpose(found, axis + 1, -1)
+
+
+def quantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
+    interpolation: str = "linear", out: Any = None,
+) -> Any:  # fmt: skip
+    """The values below which fractions `q` of the elements lie.
+
+    Args:
+        input: float32 or float64.
+        q: A number from 0 to 1, or a tensor of such; several make a new first dimension.
+        dim: Along which dimension; all elements if None.
+        keepdim: Whether the dimension stays, with length 1.
+        interpolation: What to take between two elements: `linear`, `lower`, `higher`, `midpoint`
+            or `nearest`.
+        out: Where to write the result.
+
+    >>> import lamina
+    >>> lamina.quantile(lamina.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
+    tensor(1.5000)
+    """
+    return _into(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
+
+
+def nanquantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
+    interpolation: str = "linear", out: Any = None,
+) -> Any:  # fmt: skip
+    """The quantiles of the elements that are not NaN; see `quantile`."""
+    return _into(out, _quantile("nanquantile", input, q, dim, keepdim, interpolation, True))
+
+
+def _into(out: Any, made: Any) -> Any:
+    return made if out is None else traced.copied(made, out=out)
+
+
+__all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]

@@ -1,0 +1,293 @@
+"""What reductions share: dimensions checked and counted, sums that stay accurate, and the
+operations that their derivatives consist of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lamina import dtypes, errors
+from lamina.core import blame
+from lamina.core.blame.words import this_place
+from lamina.core.call import operation
+from lamina.core.samples import sample
+
+# --- dimensions --------------------------------------------------------------------------------
+
+
+def axis_of(dim: Any, ndim: int) -> int:
+    """One dimension, counted from the front; a tensor without dimensions has 0 and -1."""
+    length = ndim or 1
+    if not -length <= dim < length:
+        raise blame.dim_out_of_range(dim, ndim)
+    return int(dim) % length
+
+
+def axes_of(dim: Any, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
+    """The dimensions that `dim` (a number, several, or None for all) means."""
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, Sequence):
+        if not dim and empty_is_all:
+            return tuple(range(ndim))
+        axes = tuple(axis_of(each, ndim) for each in dim)
+        if len(set(axes)) != len(axes):
+            twice = next(axis for axis in axes if axes.count(axis) > 1)
+            raise errors.InvalidArgument(
+                f"dim {twice} appears multiple times in the list of dims",
+                [(this_place(), "asked for here")],
+            )
+        return axes if ndim else ()
+    axis = axis_of(dim, ndim)
+    return (axis,) if ndim else ()
+
+
+def length_of(shape: Sequence[int], dim: Any) -> int:
+    """How many elements one result of a reduction is made of."""
+    count = 1
+    for axis in axes_of(dim, len(shape)):
+        count *= shape[axis]
+    return count
+
+
+def on_lines(input: Any) -> Any:
+    """The input, with one dimension if it had none."""
+    return input if input.ndim else input.reshape((1,))
+
+
+def numpy_dtype(kind: Any) -> Any:
+    """NumPy's dtype for `dtype=`; None stays None."""
+    return kind.numpy if isinstance(kind, dtypes.dtype) else kind
+
+
+def accept_numpy_names(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keywords with NumPy's names, `axis` and `keepdims`, under the names used here."""
+    return {{"axis": "dim", "keepdims": "keepdim"}.get(k, k): v for k, v in kwargs.items()}
+
+
+# --- sums --------------------------------------------------------------------------------------
+
+BLOCK: Final = 64
+"""How many numbers are added in a row before their sum is set aside (NumPy's own is 128)."""
+
+_ROUGH: Final = frozenset({"float32", "complex64"})
+
+
+def add_up(input: Any, axes: tuple[int, ...], keepdim: bool, kind: Any = None) -> Any:
+    """The sum over some axes. Rounding errors stay small along every axis.
+
+    NumPy adds in pairs along the axis that is contiguous only; along others, and there with many
+    numbers in a low precision, blocks are summed first and then their sums.
+    """
+    if input.size > 16384 and input.dtype.name in _ROUGH and kind is None:
+        last = input.ndim - 1
+        for axis in sorted(axes):
+            if axis != last and input.shape[axis] > 2 * BLOCK:
+                input = _add_blocks(input, axis)
+    return np.add.reduce(input, axis=axes, dtype=kind, keepdims=keepdim)
+
+
+def _add_blocks(input: Any, axis: int) -> Any:
+    """Sums of blocks along one axis: an array to be summed instead of the input."""
+    while input.shape[axis] > 2 * BLOCK:
+        length = input.shape[axis]
+        whole = length // BLOCK * BLOCK
+        shape = input.shape
+        head = (slice(None),) * axis
+        blocks = input[(*head, slice(0, whole))].reshape(
+            (*shape[:axis], whole // BLOCK, BLOCK, *shape[axis + 1 :])
+        )
+        sums = np.add.reduce(blocks, axis=axis + 1)
+        if whole != length:
+            rest = np.add.reduce(input[(*head, slice(whole, None))], axis=axis, keepdims=True)
+            sums = np.concatenate((sums, rest), axis=axis)
+        input = sums
+    return input
+
+
+def sum_dtype(input: Any, dtype: Any) -> Any:
+    """The dtype in which a sum or product is computed; None for the input's own."""
+    if dtype is not None:
+        return numpy_dtype(dtype)
+    return np.dtype(np.int64) if input.dtype.kind in "biu" else None
+
+
+# --- what derivatives consist of ---------------------------------------------------------------
+
+
+def _spread(input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is not None and not keepdim and len(shape):
+        input = np.expand_dims(input, axes_of(dim, len(shape)))
+    return np.broadcast_to(input, shape)
+
+
+spread = operation(
+    "spread",
+    _spread,
+    grad={"input": lambda F, g, dim, keepdim, input_shape: F.sum_as(g, dim, keepdim, input_shape)},
+    node_name="ExpandBackward0",
+    halves_in_float=False,
+    samples=lambda make: [
+        sample(make(3), (3, 4), 1, False),
+        sample(make(3, 1), (3, 4), (1,), True),
+        sample(make(), (3, 4), None, False),
+    ],
+    doc="The results of a reduction, repeated in the places that they were made of.",
+)
+
+
+def _sum_as(input: Any, dim: Any, keepdim: bool, shape: Any) -> Any:
+    axes = axes_of(dim, input.ndim)
+    return add_up(input, axes, keepdim).reshape(shape)
+
+
+sum_as = operation(
+    "sum_as",
+    _sum_as,
+    grad={"input": lambda F, g, input_shape, dim, keepdim: F.spread(g, input_shape, dim, keepdim)},
+    node_name="SumBackward1",
+    samples=lambda make: [sample(make(3, 4), 1, False, (3,))],
+    doc="The sum over dimensions, in a given shape: the derivative of `spread`.",
+)
+
+
+def _put_along(input: Any, shape: Any, dim: int, indices: Any, keepdim: bool) -> Any:
+    made = np.zeros_like(input, shape=shape)
+    if not made.ndim:
+        return made + input.reshape(())
+    if not keepdim:
+        input, indices = np.expand_dims(input, dim), np.expand_dims(indices, dim)
+    np.put_along_axis(made, indices, input, axis=dim)
+    return made
+
+
+def _take_along(input: Any, dim: int, indices: Any, keepdim: bool) -> Any:
+    if not input.ndim:
+        return input.reshape(indices.shape)
+    if keepdim:
+        return np.take_along_axis(input, indices, axis=dim)
+    taken = np.take_along_axis(input, np.expand_dims(indices, dim), axis=dim)
+    return np.squeeze(taken, axis=dim)
+
+
+put_along = operation(
+    "put_along",
+    _put_along,
+    tensors="input indices",
+    grad={
+        "input": lambda F, g, dim, indices, keepdim: F.take_along(g, dim, indices, keepdim),
+    },
+    node_name="ValueSelectingReductionBackward0",
+    halves_in_float=False,
+    doc="Zeros with given values at chosen places along a dimension, each place chosen once.",
+)
+take_along = operation(
+    "take_along",
+    _take_along,
+    tensors="input indices",
+    grad={
+        "input": lambda F, g, input_shape, dim, indices, keepdim: F.put_along(
+            g, input_shape, dim, indices, keepdim
+        ),
+    },
+    node_name="GatherBackward0",
+    halves_in_float=False,
+    doc="The values at chosen places along a dimension, each place chosen once.",
+)
+
+
+def _pick_along(input: Any, dim: int, indices: Any) -> Any:
+    return np.take_along_axis(input, indices, axis=dim)
+
+
+def _add_along(input: Any, shape: Any, dim: int, indices: Any) -> Any:
+    made = np.zeros_like(input, shape=shape)
+    if not made.ndim:
+        return made + input.reshape(())
+    places: list[Any] = list(np.ix_(*(np.arange(length) for length in indices.shape)))
+    places[axis_of(dim, made.ndim)] = indices
+    np.add.at(made, tuple(places), input)
+    return made
+
+
+pick_along = operation(
+    "pick_along",
+    _pick_along,
+    tensors="input indices",
+    grad={
+        "input": lambda F, g, input_shape, dim, indices: F.add_along(g, input_shape, dim, indices)
+    },
+    node_name="GatherBackward0",
+    halves_in_float=False,
+    doc="The values at chosen places along a dimension; a place may be chosen many times.",
+)
+add_along = operation(
+    "add_along",
+    _add_along,
+    tensors="input indices",
+    grad={"input": lambda F, g, dim, indices: F.pick_along(g, dim, indices)},
+    node_name="ScatterAddBackward0",
+    doc="Zeros to which given values are added at chosen places along a dimension.",
+)
+
+
+def at_chosen(F: Any, g: Any, input_shape: Any, dim: Any, keepdim: Any, out1: Any) -> Any:
+    """The rule of operations that choose one element of each line: values, and `out1` indices."""
+    return None if g[0] is None else F.put_along(g[0], input_shape, dim, out1, keepdim)
+
+
+def _shift_along(input: Any, dim: int, by: int, fill: Any) -> Any:
+    made = np.full_like(input, fill)
+    if not input.ndim:
+        return made
+    head = (slice(None),) * axis_of(dim, input.ndim)
+    if by > 0:
+        made[(*head, slice(by, None))] = input[(*head, slice(None, -by))]
+    else:
+        made[(*head, slice(None, by))] = input[(*head, slice(-by, None))]
+    return made
+
+
+shift_along = operation(
+    "shift_along",
+    _shift_along,
+    grad={"input": lambda F, g, dim, by: F.shift_along(g, dim, -by, 0)},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(3, 4), 1, 1, 0.0), sample(make(3, 4), 0, -2, 1.0)],
+    doc="Every line along a dimension moved by some places, and filled up with a number.",
+)
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+
+def refuse_empty(name: str, shape: Sequence[int], dim: Any) -> None:
+    """A reduction without an identity needs at least one element in each line."""
+    if dim is None:
+        if 0 in shape:
+            raise errors.EmptyReduction(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument.",
+                [(this_place(), "reduced here")],
+            )
+        return
+    for axis in axes_of(dim, len(shape)):
+        if shape[axis] == 0:
+            raise errors.IndexOutOfRange(
+                f"{name}(): Expected reduction dim {axis} to have non-zero size.",
+                [(this_place(), "reduced here")],
+            )
+
+
+def refuse_complex(name: str, input: Any) -> None:
+    """Complex numbers have no order."""
+    if input.dtype.kind == "c":
+        raise errors.NotImplementedForDtype(
+            f"{name} is not implemented for {dtypes.from_numpy(input.dtype)}: "
+            "complex numbers have no order",
+            [(this_place(), "called here")],
+            ["compare their sizes instead: `x.abs()`"],
+        )

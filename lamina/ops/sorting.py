@@ -1,0 +1,173 @@
+"""Sorting, and the largest or smallest k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import this_place
+from lamina.core.call import operation
+from lamina.core.samples import Make, Sample, sample
+from lamina.ops import results
+from lamina.ops.reduced import accept_numpy_names, axis_of, on_lines
+
+
+def _order(line: Any, axis: int, descending: bool) -> Any:
+    """The places of the elements in order; equal ones stay in theirs, and NaN is the largest."""
+    if line.dtype.kind == "c":
+        raise errors.NotImplementedForDtype(
+            "Sort does not support complex dtypes",
+            [(this_place(), "called here")],
+            ["sort by size instead: `x.abs().argsort()`"],
+        )
+    if not descending:
+        return np.argsort(line, axis=axis, kind="stable")
+    turned = np.argsort(np.flip(line, axis), axis=axis, kind="stable")
+    return line.shape[axis] - 1 - np.flip(turned, axis)
+
+
+def _sort(input: Any, dim: int = -1, descending: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    line = on_lines(input)
+    indices = _order(line, axis, descending)
+    values = np.take_along_axis(line, indices, axis=axis)
+    return values.reshape(input.shape), indices.reshape(input.shape)
+
+
+def _argsort(input: Any, dim: int = -1, descending: bool = False) -> Any:
+    axis = axis_of(dim, input.ndim)
+    return _order(on_lines(input), axis, descending).reshape(input.shape)
+
+
+def _at_places(F: Any, g: Any, input_shape: Any, dim: Any, out1: Any) -> Any:
+    return None if g[0] is None else F.put_along(g[0], input_shape, dim, out1, True)
+
+
+def _samples(make: Make) -> list[Sample]:
+    return [
+        sample(make.distinct(3, 4)),
+        sample(make.distinct(3, 4), 0, True),
+        sample(make(), 0),
+    ]
+
+
+_sort_op = operation(
+    "sort",
+    _sort,
+    grad={"input": _at_places},
+    result=results.sort,
+    samples=_samples,
+    doc="The elements in order along a dimension, and their former places.",
+)
+_sort_stable = operation(
+    "sort_stable",
+    _sort,
+    grad={"input": _at_places},
+    node_name="SortBackward1",
+    result=results.sort,
+    samples=_samples,
+    doc="As `sort`; equal elements keep their order.",
+)
+_argsort_op = operation(
+    "argsort",
+    _argsort,
+    samples=_samples,
+    doc="The places of the elements in order along a dimension.",
+)
+
+
+def sort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """The elements in order along a dimension, and their former places.
+
+    Args:
+        input: The tensor.
+        dim: The dimension; the last if not given.
+        descending: Whether the largest comes first.
+        stable: Equal elements always keep their order here, so this changes nothing.
+        out: Where to write values and indices.
+
+    Returns:
+        A named result of `values` and `indices`.
+
+    >>> import lamina
+    >>> lamina.sort(lamina.tensor([3, 1, 2])).values
+    tensor([1, 2, 3])
+    """
+    call = _sort_op if stable is None else _sort_stable
+    return call(input, *args, out=out, **accept_numpy_names(kwargs))
+
+
+def argsort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """The places of the elements in order along a dimension; see `sort`.
+
+    >>> import lamina
+    >>> lamina.argsort(lamina.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    return _argsort_op(input, *args, out=out, **accept_numpy_names(kwargs))
+
+
+def msort(input: Any, *, out: Any = None) -> Any:
+    """The elements in order along the first dimension."""
+    made = _sort_op(input, 0)[0]
+    return made if out is None else _copied(made, out=out)
+
+
+# --- the k largest -----------------------------------------------------------------------------
+
+
+def _topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    axis = axis_of(dim, input.ndim)
+    line = on_lines(input)
+    length = line.shape[axis]
+    if not 0 <= k <= length:
+        raise errors.InvalidArgument(
+            "selected index k out of range",
+            [(this_place(), "called here")],
+            [f"dimension {axis} has {length} elements, and k is {k}"],
+        )
+    head = (slice(None),) * axis
+    if 4 * k >= length or length < 64 or k == 0:
+        indices = _order(line, axis, largest)[(*head, slice(None, k))]
+    else:
+        at = length - k if largest else k - 1
+        some = np.argpartition(line, at, axis=axis)
+        some = some[(*head, slice(at, None) if largest else slice(None, k))]
+        within = _order(np.take_along_axis(line, some, axis=axis), axis, largest)
+        indices = np.take_along_axis(some, within, axis=axis)
+    values = np.take_along_axis(line, indices, axis=axis)
+    if input.ndim:
+        return values, indices
+    return values.reshape((1,) if k != 1 else ()), indices.reshape((1,) if k != 1 else ())
+
+
+topk = operation(
+    "topk",
+    _topk,
+    grad={"input": _at_places},
+    result=results.topk,
+    samples=lambda make: [
+        sample(make.distinct(3, 4), 2),
+        sample(make.distinct(5, 4), 3, 0, False),
+        sample(make.distinct(2, 100), 5),
+    ],
+    doc="The `k` largest (or smallest) elements of each line along a dimension, and their places.",
+)
+
+
+def _copy(input: Any) -> Any:
+    return input.copy()
+
+
+_copied = operation(
+    "copied",
+    _copy,
+    grad={"input": lambda F, g: g},
+    node_name="CloneBackward0",
+    halves_in_float=False,
+    doc="A copy.",
+)
+
+__all__ = ["argsort", "msort", "sort", "topk"]
