@@ -105,7 +105,7 @@ def moving(
         lasti = frame.f_lasti
         made = _new(Tensor)
         made._array = array
-        made._grad = made._hooks = None
+        made._shape = made._grad = made._hooks = None
         records = door.no_grad_threads == 0 or state.grad_enabled
         if is_view:
             made._cell = cell

@@ -1,0 +1,51 @@
+"""Dimensions and sizes as users give them, checked and made regular."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lamina import errors
+from lamina.core import blame
+from lamina.core.blame.words import this_place
+
+
+def axis_of(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front; a tensor without dimensions counts as having one."""
+    if -ndim <= dim < ndim:
+        return dim if dim >= 0 else dim + ndim
+    if ndim == 0 and (dim == 0 or dim == -1):
+        return 0
+    raise blame.dim_out_of_range(dim, ndim)
+
+
+def axes_of(dims: Iterable[Any], ndim: int) -> tuple[int, ...]:
+    """Several dimensions counted from the front, all different."""
+    axes = tuple([axis_of(dim, ndim) for dim in dims])
+    if len(set(axes)) != len(axes):
+        twice = next(axis for axis in axes if axes.count(axis) > 1)
+        raise errors.InvalidArgument(
+            f"dim {twice} appears multiple times in the list of dims", [(this_place(), "given here")]
+        )
+    return axes
+
+
+def sizes_of(sizes: Sequence[Any], what: str = "size") -> tuple[int, ...]:
+    """Sizes given one by one, or as one sequence: `x.view(2, 3)` and `x.view((2, 3))`."""
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = sizes[0]
+    for size in sizes:
+        if size.__class__ is not int:
+            return tuple([_whole(size, what, place) for place, size in enumerate(sizes)])
+    return tuple(sizes)
+
+
+def _whole(size: Any, what: str, place: int) -> int:
+    if hasattr(size, "__index__"):
+        return operator.index(size)
+    raise errors.ArgumentTypeError(
+        f"argument '{what}' must be tuple of ints, but found element of type "
+        f"{type(size).__name__} at pos {place}",
+        [(this_place(), "given here")],
+    )
