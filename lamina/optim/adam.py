@@ -7,9 +7,9 @@ from typing import Any
 from lamina import dtypes
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
+from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
 from lamina.ops.data import tensor
-from lamina.ops.shape import view_as_real
 from lamina.optim.optimizer import Optimizer, nonnegative
 
 __all__ = ["Adam", "AdamW"]
