@@ -1,0 +1,314 @@
+"""Methods and operators of pointwise operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina import errors
+from lamina.core.inplace import inplace
+from lamina.core.tensor import Tensor
+from lamina.ops import (
+    activation,
+    comparison,
+    complex_numbers,
+    error_function,
+    exponential,
+    gamma_function,
+    logic,
+    pointwise,
+    powers,
+    rounding,
+    signs,
+    softmax,
+    trigonometry,
+)
+from lamina.ops.choices import by_kind_of_other_inplace, change_by
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+# Operators are the declared operations themselves: nothing stands between.
+Tensor.__add__ = Tensor.__radd__ = pointwise._add
+Tensor.__sub__ = pointwise._sub
+Tensor.__rsub__ = pointwise._rsub
+Tensor.__mul__ = Tensor.__rmul__ = pointwise.mul
+Tensor.__truediv__ = Tensor.__div__ = pointwise._div
+Tensor.__rtruediv__ = Tensor.__rdiv__ = pointwise._rdiv
+Tensor.__floordiv__ = pointwise.floor_divide
+Tensor.__mod__ = pointwise.remainder
+Tensor.__pow__ = powers.pow
+Tensor.__rpow__ = powers._rpow
+Tensor.__neg__ = signs.neg
+Tensor.__pos__ = signs.positive
+Tensor.__abs__ = signs.abs
+
+Tensor.__iadd__ = inplace(pointwise._add)
+Tensor.__isub__ = inplace(pointwise._sub)
+Tensor.__imul__ = inplace(pointwise.mul)
+Tensor.__itruediv__ = Tensor.__idiv__ = inplace(pointwise._div)
+Tensor.__ifloordiv__ = inplace(pointwise.floor_divide)
+Tensor.__imod__ = by_kind_of_other_inplace(pointwise._remainder, pointwise._remainder_number)
+Tensor.__ipow__ = powers.pow_
+
+
+def _rfloordiv(self: Any, other: Any) -> Any:
+    """`other // self`."""
+    return pointwise.floor_divide(other, self)
+
+
+def _rmod(self: Any, other: Any) -> Any:
+    """`other % self`."""
+    return pointwise._remainder(other, self)
+
+
+def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Add to each element, in place."""
+    if alpha.__class__ is int and alpha == 1:
+        return change_by(pointwise._add, self, other)
+    return change_by(pointwise._add_scaled, self, other, alpha)
+
+
+def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Subtract from each element, in place."""
+    if alpha.__class__ is int and alpha == 1:
+        return change_by(pointwise._sub, self, other)
+    return change_by(pointwise._sub_scaled, self, other, alpha)
+
+
+def _div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """Divide each element, in place."""
+    return change_by(pointwise.division(rounding_mode), self, other)
+
+
+Tensor.__rfloordiv__ = _rfloordiv
+Tensor.__rmod__ = _rmod
+Tensor.add, Tensor.add_ = pointwise.add, _add_
+Tensor.sub = Tensor.subtract = pointwise.sub
+Tensor.sub_ = Tensor.subtract_ = _sub_
+Tensor.rsub = pointwise.rsub
+Tensor.mul = Tensor.multiply = pointwise.mul
+Tensor.mul_ = Tensor.multiply_ = Tensor.__imul__
+Tensor.div = Tensor.divide = pointwise.div
+Tensor.div_ = Tensor.divide_ = _div_
+Tensor.true_divide, Tensor.true_divide_ = pointwise.true_divide, Tensor.__itruediv__
+Tensor.floor_divide, Tensor.floor_divide_ = pointwise.floor_divide, Tensor.__ifloordiv__
+Tensor.remainder, Tensor.remainder_ = pointwise.remainder, Tensor.__imod__
+Tensor.fmod = pointwise.fmod
+Tensor.fmod_ = by_kind_of_other_inplace(pointwise._fmod, pointwise._fmod_number)
+
+# --- powers and combinations -------------------------------------------------------------------
+
+
+def _float_power_(self: Any, exponent: Any) -> Any:
+    """Raise each element to a power in float64, in place."""
+    wide = "complex128" if self._array.dtype.kind == "c" else "float64"
+    if self._array.dtype.name != wide:
+        raise errors.DtypeError(
+            f"the base given to float_power_ has dtype {self.dtype!r} but the operation's result "
+            f"requires dtype torch.{wide}",
+            help=["use float_power, which gives a new tensor"],
+        )
+    return powers.pow_(self, exponent)
+
+
+Tensor.pow, Tensor.pow_ = powers.pow, powers.pow_
+Tensor.float_power, Tensor.float_power_ = powers.float_power, _float_power_
+Tensor.square, Tensor.square_ = powers.square, inplace(powers.square)
+Tensor.sqrt, Tensor.sqrt_ = powers.sqrt, inplace(powers.sqrt)
+Tensor.rsqrt, Tensor.rsqrt_ = powers.rsqrt, inplace(powers.rsqrt)
+Tensor.reciprocal, Tensor.reciprocal_ = powers.reciprocal, inplace(powers.reciprocal)
+Tensor.hypot, Tensor.hypot_ = powers.hypot, inplace(powers.hypot)
+Tensor.ldexp, Tensor.ldexp_ = powers.ldexp, inplace(powers.ldexp)
+Tensor.addcmul, Tensor.addcmul_ = powers.addcmul, inplace(powers.addcmul)
+Tensor.addcdiv, Tensor.addcdiv_ = powers.addcdiv, inplace(powers.addcdiv)
+Tensor.lerp, Tensor.lerp_ = powers.lerp, powers.lerp_
+
+# --- signs -------------------------------------------------------------------------------------
+
+Tensor.neg = Tensor.negative = signs.neg
+Tensor.neg_ = Tensor.negative_ = inplace(signs.neg)
+Tensor.positive = signs.positive
+Tensor.abs = Tensor.absolute = signs.abs
+Tensor.abs_ = Tensor.absolute_ = inplace(signs.abs)
+Tensor.sign, Tensor.sign_ = signs.sign, inplace(signs.sign)
+Tensor.sgn, Tensor.sgn_ = signs.sgn, inplace(signs.sgn)
+Tensor.signbit = signs.signbit
+Tensor.copysign = signs.copysign
+Tensor.copysign_ = by_kind_of_other_inplace(signs._copysign, signs._copysign_number)
+Tensor.heaviside, Tensor.heaviside_ = signs.heaviside, inplace(signs.heaviside)
+
+# --- exponentials, logarithms, special functions -----------------------------------------------
+
+Tensor.exp, Tensor.exp_ = exponential.exp, inplace(exponential.exp)
+Tensor.exp2, Tensor.exp2_ = exponential.exp2, inplace(exponential.exp2)
+Tensor.expm1, Tensor.expm1_ = exponential.expm1, inplace(exponential.expm1)
+Tensor.log, Tensor.log_ = exponential.log, inplace(exponential.log)
+Tensor.log2, Tensor.log2_ = exponential.log2, inplace(exponential.log2)
+Tensor.log10, Tensor.log10_ = exponential.log10, inplace(exponential.log10)
+Tensor.log1p, Tensor.log1p_ = exponential.log1p, inplace(exponential.log1p)
+Tensor.logaddexp = exponential.logaddexp
+Tensor.logaddexp2 = exponential.logaddexp2
+Tensor.xlogy, Tensor.xlogy_ = exponential.xlogy, exponential.xlogy_
+Tensor.sigmoid, Tensor.sigmoid_ = exponential.sigmoid, inplace(exponential.sigmoid)
+Tensor.logit, Tensor.logit_ = exponential.logit, inplace(exponential.logit)
+Tensor.erf, Tensor.erf_ = error_function.erf, inplace(error_function.erf)
+Tensor.erfc, Tensor.erfc_ = error_function.erfc, inplace(error_function.erfc)
+Tensor.erfinv, Tensor.erfinv_ = error_function.erfinv, inplace(error_function.erfinv)
+Tensor.lgamma, Tensor.lgamma_ = gamma_function.lgamma, inplace(gamma_function.lgamma)
+Tensor.digamma, Tensor.digamma_ = gamma_function.digamma, inplace(gamma_function.digamma)
+
+
+def _polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of `digamma` at each element."""
+    return gamma_function.polygamma(n, self)
+
+
+def _polygamma_(self: Any, n: int) -> Any:
+    """Replace each element by the n-th derivative of `digamma` there, in place."""
+    return change_by(gamma_function.polygamma_of, self, n)
+
+
+Tensor.polygamma, Tensor.polygamma_ = _polygamma, _polygamma_
+
+# --- trigonometry ------------------------------------------------------------------------------
+
+Tensor.sin, Tensor.sin_ = trigonometry.sin, inplace(trigonometry.sin)
+Tensor.cos, Tensor.cos_ = trigonometry.cos, inplace(trigonometry.cos)
+Tensor.tan, Tensor.tan_ = trigonometry.tan, inplace(trigonometry.tan)
+Tensor.asin = Tensor.arcsin = trigonometry.asin
+Tensor.asin_ = Tensor.arcsin_ = inplace(trigonometry.asin)
+Tensor.acos = Tensor.arccos = trigonometry.acos
+Tensor.acos_ = Tensor.arccos_ = inplace(trigonometry.acos)
+Tensor.atan = Tensor.arctan = trigonometry.atan
+Tensor.atan_ = Tensor.arctan_ = inplace(trigonometry.atan)
+Tensor.atan2 = Tensor.arctan2 = trigonometry.atan2
+Tensor.atan2_ = Tensor.arctan2_ = inplace(trigonometry.atan2)
+Tensor.sinh, Tensor.sinh_ = trigonometry.sinh, inplace(trigonometry.sinh)
+Tensor.cosh, Tensor.cosh_ = trigonometry.cosh, inplace(trigonometry.cosh)
+Tensor.tanh, Tensor.tanh_ = trigonometry.tanh, inplace(trigonometry.tanh)
+Tensor.asinh = Tensor.arcsinh = trigonometry.asinh
+Tensor.asinh_ = Tensor.arcsinh_ = inplace(trigonometry.asinh)
+Tensor.acosh = Tensor.arccosh = trigonometry.acosh
+Tensor.acosh_ = Tensor.arccosh_ = inplace(trigonometry.acosh)
+Tensor.atanh = Tensor.arctanh = trigonometry.atanh
+Tensor.atanh_ = Tensor.arctanh_ = inplace(trigonometry.atanh)
+Tensor.sinc, Tensor.sinc_ = trigonometry.sinc, inplace(trigonometry.sinc)
+Tensor.deg2rad, Tensor.deg2rad_ = trigonometry.deg2rad, inplace(trigonometry.deg2rad)
+Tensor.rad2deg, Tensor.rad2deg_ = trigonometry.rad2deg, inplace(trigonometry.rad2deg)
+
+# --- rounding and bounds -----------------------------------------------------------------------
+
+Tensor.floor, Tensor.floor_ = rounding.floor, inplace(rounding.floor)
+Tensor.ceil, Tensor.ceil_ = rounding.ceil, inplace(rounding.ceil)
+Tensor.trunc = Tensor.fix = rounding.trunc
+Tensor.trunc_ = Tensor.fix_ = inplace(rounding.trunc)
+Tensor.frac, Tensor.frac_ = rounding.frac, inplace(rounding.frac)
+Tensor.round, Tensor.round_ = rounding.round, rounding.round_
+Tensor.clamp = Tensor.clip = rounding.clamp
+Tensor.clamp_ = Tensor.clip_ = rounding.clamp_
+Tensor.clamp_min, Tensor.clamp_min_ = rounding.clamp_min, rounding.clamp_min_
+Tensor.clamp_max, Tensor.clamp_max_ = rounding.clamp_max, rounding.clamp_max_
+Tensor.maximum, Tensor.minimum = rounding.maximum, rounding.minimum
+Tensor.fmax, Tensor.fmin = rounding.fmax, rounding.fmin
+Tensor.nan_to_num, Tensor.nan_to_num_ = rounding.nan_to_num, inplace(rounding.nan_to_num)
+
+# --- comparison --------------------------------------------------------------------------------
+
+
+def _equality(function: Any) -> Any:
+    """`==` and `!=` also with things that are no tensors: then Python asks the other side."""
+
+    def compare(self: Any, other: Any) -> Any:
+        try:
+            return function(self, other)
+        except errors.ArgumentTypeError:
+            return NotImplemented
+
+    compare.__name__ = compare.__qualname__ = f"__{function.__name__}__"
+    compare.__doc__ = function.__doc__
+    return compare
+
+
+Tensor.__eq__, Tensor.__ne__ = _equality(comparison.eq), _equality(comparison.ne)  # type: ignore[method-assign]
+Tensor.__lt__, Tensor.__le__ = comparison.lt, comparison.le
+Tensor.__gt__, Tensor.__ge__ = comparison.gt, comparison.ge
+for _names, _function in (
+    (("eq",), comparison.eq),
+    (("ne", "not_equal"), comparison.ne),
+    (("lt", "less"), comparison.lt),
+    (("le", "less_equal"), comparison.le),
+    (("gt", "greater"), comparison.gt),
+    (("ge", "greater_equal"), comparison.ge),
+    (("logical_and",), logic.logical_and),
+    (("logical_or",), logic.logical_or),
+    (("logical_xor",), logic.logical_xor),
+    (("logical_not",), logic.logical_not),
+    (("bitwise_and",), logic.bitwise_and),
+    (("bitwise_or",), logic.bitwise_or),
+    (("bitwise_xor",), logic.bitwise_xor),
+    (("bitwise_not",), logic.bitwise_not),
+    (("bitwise_left_shift",), logic.bitwise_left_shift),
+    (("bitwise_right_shift",), logic.bitwise_right_shift),
+):
+    for _name in _names:
+        setattr(Tensor, _name, _function)
+        setattr(Tensor, _name + "_", inplace(_function))
+
+Tensor.isnan, Tensor.isinf, Tensor.isfinite = comparison.isnan, comparison.isinf, comparison.isfinite
+Tensor.isposinf, Tensor.isneginf = comparison.isposinf, comparison.isneginf
+Tensor.isreal, Tensor.isclose = comparison.isreal, comparison.isclose
+Tensor.allclose, Tensor.equal = comparison.allclose, comparison.equal
+
+
+def _where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor's elements where the condition holds, else the other's."""
+    return comparison.where(condition, self, other)
+
+
+Tensor.where = _where
+
+# --- bits --------------------------------------------------------------------------------------
+
+
+def _reflected(function: Any) -> Any:
+    def swapped(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    swapped.__doc__ = f"`{function.__name__}` with the operands exchanged."
+    return swapped
+
+
+Tensor.__and__ = Tensor.__rand__ = logic.bitwise_and
+Tensor.__or__ = Tensor.__ror__ = logic.bitwise_or
+Tensor.__xor__ = Tensor.__rxor__ = logic.bitwise_xor
+Tensor.__invert__ = logic.bitwise_not
+Tensor.__lshift__, Tensor.__rshift__ = logic.bitwise_left_shift, logic.bitwise_right_shift
+Tensor.__rlshift__ = _reflected(logic.bitwise_left_shift)
+Tensor.__rrshift__ = _reflected(logic.bitwise_right_shift)
+Tensor.__iand__, Tensor.__ior__ = inplace(logic.bitwise_and), inplace(logic.bitwise_or)
+Tensor.__ixor__ = inplace(logic.bitwise_xor)
+Tensor.__ilshift__ = inplace(logic.bitwise_left_shift)
+Tensor.__irshift__ = inplace(logic.bitwise_right_shift)
+
+# --- activations and complex numbers -----------------------------------------------------------
+
+Tensor.relu, Tensor.relu_ = activation._relu_op, activation.relu_
+Tensor.prelu, Tensor.hardshrink = activation.prelu, activation.hardshrink
+Tensor.softmax, Tensor.log_softmax = softmax.softmax, softmax.log_softmax
+Tensor.angle = complex_numbers.angle
+Tensor.conj, Tensor.conj_physical = complex_numbers.conj, complex_numbers.conj_physical
+Tensor.conj_physical_ = inplace(complex_numbers.conj)
+Tensor.resolve_conj, Tensor.resolve_neg = complex_numbers.resolve_conj, complex_numbers.resolve_neg
+Tensor.is_conj = lambda self: False
+Tensor.is_neg = lambda self: False
+
+
+def _set_real(self: Any, value: Any) -> None:
+    complex_numbers.real(self).copy_(value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    complex_numbers.imag(self).copy_(value)
+
+
+Tensor.real = property(complex_numbers.real, _set_real, doc="The real parts.")
+Tensor.imag = property(complex_numbers.imag, _set_imag, doc="The imaginary parts.")

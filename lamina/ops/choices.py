@@ -1,0 +1,49 @@
+"""Functions over two declared operations, of which the kind of an argument chooses one.
+
+PyTorch's graph has one kind of node for `x % 2` and another for `x % y`; hence two declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lamina.core.inplace import apply_inplace, inplace
+from lamina.core.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def by_kind_of_other(with_tensor: Function, with_number: Function, doc: str) -> Function:
+    """A function of (input, other) that runs one operation for a tensor, another for a number."""
+
+    def call(input: Any, other: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            chosen = with_tensor if isinstance(other, Tensor) else with_number
+            return chosen(input, other, out=out)
+        return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
+
+    return named(call, with_tensor.__name__, doc)
+
+
+def by_kind_of_other_inplace(with_tensor: Function, with_number: Function) -> Function:
+    """The in-place form of `by_kind_of_other`."""
+    tensor_form, number_form = inplace(with_tensor), inplace(with_number)
+
+    def change(self: Any, other: Any) -> Any:
+        return tensor_form(self, other) if isinstance(other, Tensor) else number_form(self, other)
+
+    return named(change, with_tensor.__name__ + "_", str(tensor_form.__doc__))
+
+
+def change_by(function: Function, target: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run a declared operation in place: `change_by(relu, x)` is `x.relu_()`."""
+    op = function.op  # type: ignore[attr-defined]
+    return apply_inplace(op, target, op.bind((target, *args), kwargs))
+
+
+def named(function: Any, name: str, doc: str) -> Any:
+    """A function with the name and the words that users see."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function

@@ -1,0 +1,157 @@
+"""The logarithm of the gamma function and its derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.call import operation
+from lamina.core.fast import unary
+from lamina.core.op import TO_FLOAT
+from lamina.core.samples import sample, unary_samples
+from lamina.ops.error_function import horner
+
+__all__ = ["digamma", "lgamma", "polygamma"]
+
+# lgamma(x) / ((x - 1) (x - 2)) for 1 <= x <= 2, in 2x - 3: a Chebyshev expansion, 60 digits.
+_BETWEEN_ZEROS = (
+    0.4831289505409809, -0.07297994795715297, 0.015727850268641094,
+    -0.003913560937631769, 0.0010498186644547402, -0.00029455070139898493,
+    8.510090373499432e-05, -2.5094329864078195e-05, 7.511391855641883e-06,
+    -2.2742409034140543e-06, 6.948428064186312e-07, -2.1388452890262906e-07,
+    6.623878077265301e-08, -2.057734525447198e-08, 6.430260727636965e-09,
+    -2.0735267758524892e-09, 6.566403819263112e-10, -1.6381596734648426e-10,
+    5.0258222095609345e-11, -3.53647433811882e-11, 1.1586115295157278e-11,
+)  # fmt: skip
+# Of the asymptotic series: B(2k) / (2k (2k - 1)), B(2k) / 2k, and B(2k) / (2k)!.
+_STIRLING = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
+)  # fmt: skip
+_SLOPES = (
+    1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160,
+)  # fmt: skip
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_FAR = 8.0
+
+
+def _log_gamma_positive(x: Any) -> Any:
+    far = np.maximum(x, _FAR)
+    inverse = np.reciprocal(far)
+    series = horner(_STIRLING, inverse * inverse) * inverse
+    stirling = (far - 0.5) * (np.log(far) - 1) + (series + (0.9189385332046727 - 0.5))
+    # Below: step down to 1 <= z <= 2 (one step up from below 1), where a polynomial is exact.
+    is_low = x < 1
+    z = np.where(is_low, x + 1, np.minimum(x, _FAR))
+    product = np.ones_like(x)
+    for _ in range(6):
+        is_above = z > 2
+        z = np.where(is_above, z - 1, z)
+        product = np.where(is_above, product * z, product)
+    near = (z - 1) * (z - 2) * horner(_BETWEEN_ZEROS, z * 2 - 3)
+    near = near + np.where(is_low, -np.log(x), np.log(product))
+    return np.where(x >= _FAR, stirling, near)
+
+
+def _lgamma(x: Any) -> Any:
+    # gamma(x) gamma(1 - x) = pi / sin(pi x)
+    mirrored = x < 0.5
+    value = _log_gamma_positive(np.where(mirrored, 1 - x, x))
+    from_whole = np.abs(x - np.rint(x))
+    reflected = 1.1447298858494002 - np.log(np.sin(from_whole * np.pi)) - value
+    result = np.where(mirrored, reflected, value)
+    result = np.where((x <= 0) & (x == np.floor(x)), float("inf"), result)
+    return np.where(np.isnan(x), x, result).astype(x.dtype)
+
+
+def _digamma(x: Any) -> Any:
+    mirrored = x < 0
+    z = np.where(mirrored, 1 - x, x)
+    below = np.zeros_like(x)
+    for _ in range(8):
+        is_near = z < _FAR
+        below = np.where(is_near, below + np.reciprocal(z), below)
+        z = np.where(is_near, z + 1, z)
+    inverse = np.reciprocal(z)
+    square = inverse * inverse
+    value = np.log(z) - inverse * 0.5 - square * horner(_SLOPES, square) - below
+    from_whole = x - np.rint(x)
+    value = np.where(mirrored, value - np.pi / np.tan(from_whole * np.pi), value)
+    value = np.where(mirrored & (from_whole == 0), float("nan"), value)
+    return np.where(x == 0, np.copysign(float("inf"), -x), value).astype(x.dtype)
+
+
+def _hurwitz(s: int, x: Any) -> Any:
+    """The sum of (x + k)^-s over all k >= 0, for x > 0, by the Euler-Maclaurin formula."""
+    total = np.zeros_like(x)
+    for k in range(10):
+        total = total + (x + k) ** -float(s)
+    w = x + 10
+    total = total + w ** (1.0 - s) / (s - 1) + 0.5 * w ** -float(s)
+    factor = 1.0
+    for j, bernoulli in enumerate(_BERNOULLI, start=1):
+        # s (s + 1) ... (s + 2j - 2) / (2j)!
+        factor *= (s if j == 1 else (s + 2 * j - 3) * (s + 2 * j - 2)) / ((2 * j - 1) * (2 * j))
+        total = total + bernoulli * factor * w ** -float(s + 2 * j - 1)
+    return total
+
+
+def _cotangent_derivative(n: int, x: Any) -> Any:
+    """The n-th derivative of pi cot(pi x): a polynomial in c = cot(pi x), since c' = -pi (1 + c^2)."""
+    polynomial = [0.0, 1.0]
+    for _ in range(n):
+        slope = [k * a for k, a in enumerate(polynomial)][1:]
+        polynomial = [-a for a in slope] + [0.0, 0.0]
+        for k, a in enumerate(slope):
+            polynomial[k + 2] -= a
+    cotangent = np.reciprocal(np.tan((x - np.rint(x)) * np.pi))
+    return horner(tuple(polynomial), cotangent) * np.pi ** (n + 1)
+
+
+def _polygamma(input: Any, n: int) -> Any:
+    if n < 0:
+        raise errors.InvalidValue("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return _digamma(input)
+    mirrored = input <= 0
+    sign = -1.0 if n % 2 == 0 else 1.0
+    value = _hurwitz(n + 1, np.where(mirrored, 1 - input, input)) * (sign * math.factorial(n))
+    # The n-th derivative of digamma(1 - x) - digamma(x) = pi cot(pi x).
+    reflected = -sign * value - _cotangent_derivative(n, input)
+    value = np.where(mirrored, reflected, value)
+    return np.where(mirrored & (input == np.floor(input)), sign * float("inf"), value).astype(
+        input.dtype
+    )
+
+
+_away_from_poles = unary_samples(0.3, 4.0)
+
+lgamma = unary(
+    "lgamma",
+    lambda input: _lgamma(input),
+    grad=lambda F, g, input: g * F.digamma(input),
+    samples=_away_from_poles,
+    doc="The natural logarithm of the absolute value of the gamma function of each element.",
+)
+digamma = unary(
+    "digamma",
+    lambda input: _digamma(input),
+    grad=lambda F, g, input: g * F.polygamma(input, 1),
+    samples=_away_from_poles,
+    doc="The slope of the logarithm of the gamma function at each element.",
+)
+polygamma_of = operation(
+    "polygamma",
+    _polygamma,
+    grad={"input": lambda F, g, input, n: g * F.polygamma(input, n + 1)},
+    dtypes=TO_FLOAT,
+    samples=lambda make: [sample(make(3, 4, low=0.5, high=4.0), n) for n in (0, 1, 2, 3)],
+    doc="The n-th derivative of `digamma` at each element.",
+)
+
+
+def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
+    """The n-th derivative of `digamma` at each element."""
+    return polygamma_of(input, n, out=out)

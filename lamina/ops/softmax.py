@@ -1,0 +1,104 @@
+"""Softmax and its relatives: exponentials along a dimension, divided by their sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lamina import dtypes
+from lamina.core.call import operation
+from lamina.core.op import traced
+from lamina.core.samples import Make, Sample, sample
+
+__all__ = ["log_softmax", "softmax", "softmin"]
+
+
+def _sum_keepdim(input: Any, dim: int) -> Any:
+    return np.sum(input, axis=dim if input.ndim else None, keepdims=True)
+
+
+sum_keepdim = operation(
+    "sum_keepdim",
+    _sum_keepdim,
+    grad={"input": lambda F, g, input_shape: F.broadcast_to(g, input_shape)},
+    samples=lambda make: [sample(make(3, 4), 1)],
+    doc="The sum along a dimension, which stays with length 1.",
+)
+
+
+def _axis(input: Any, dim: int) -> Any:
+    """The axis to reduce over; a number has none, and is its own largest element."""
+    return dim if input.ndim else None
+
+
+def _softmax(input: Any, dim: int) -> Any:
+    if not input.size:
+        return input.copy()
+    axis = _axis(input, dim)
+    result = np.exp(input - np.max(input, axis=axis, keepdims=True))
+    return result / np.sum(result, axis=axis, keepdims=True)
+
+
+def _softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
+    weighted = g * out
+    return weighted - out * F.sum_keepdim(weighted, dim)
+
+
+def _log_softmax(input: Any, dim: int) -> Any:
+    if not input.size:
+        return input.copy()
+    axis = _axis(input, dim)
+    shifted = input - np.max(input, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def _log_softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
+    return g - F.exp(out) * F.sum_keepdim(g, dim)
+
+
+def _samples(make: Make) -> list[Sample]:
+    return [sample(make(3, 4), 1), sample(make(2, 3, 4), -2), sample(make(), 0)]
+
+
+_softmax_op = operation(
+    "softmax",
+    _softmax,
+    grad={"input": _softmax_rule},
+    samples=_samples,
+    doc="Exponentials along a dimension, divided by their sum.",
+)
+_log_softmax_op = operation(
+    "log_softmax",
+    _log_softmax,
+    grad={"input": _log_softmax_rule},
+    samples=_samples,
+    doc="The logarithm of softmax, computed without loss.",
+)
+
+
+def converted(input: Any, dtype: Any) -> Any:
+    """The input in another dtype, if one is asked for."""
+    if dtype is None or dtypes.from_numpy(input._array.dtype) is dtype:
+        return input
+    return traced.cast_like_input(input, dtype.numpy)
+
+
+def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
+    r"""Exponentials along a dimension, divided by their sum: $e^{x_i} / \sum_j e^{x_j}$.
+
+    >>> import lamina
+    >>> lamina.softmax(lamina.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return _softmax_op(converted(input, dtype), dim, out=out)
+
+
+def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
+    """The logarithm of softmax, computed without loss."""
+    return _log_softmax_op(converted(input, dtype), dim, out=out)
+
+
+def softmin(input: Any, dim: int, dtype: Any = None) -> Any:
+    """Softmax of the negated elements: the smallest gets the most."""
+    return softmax(-input, dim, dtype)
