@@ -114,8 +114,9 @@ def _as_result(node: Node, array: Any, cell: VersionCell | None, index: int) -> 
     """A tensor for a node's own result: it leads back to the node."""
     made = wrap(array, None)
     made._cell = cell
-    made._node = node if node.outputs == 1 else OutputEdge(node, index)
-    made._requires_grad = True
+    if array.dtype.kind in "fcV":  # results such as indices lead nowhere
+        made._node = node if node.outputs == 1 else OutputEdge(node, index)
+        made._requires_grad = True
     return made
 
 

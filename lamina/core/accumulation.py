@@ -1,0 +1,70 @@
+"""The last step of a backward pass: a finished gradient is added to a leaf's `.grad`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, Final
+
+import numpy as np
+
+from lamina.core.op import traced
+from lamina.core.origins import CUT_BACKWARD
+from lamina.core.tensor import Tensor, cell_of, wrap
+
+# Threads may add to the same leaf. One lock for all: it is held for one addition.
+_leaf_lock: Final = threading.Lock()
+
+
+def add_to_leaf(entry: list[Any], place: Any) -> None:
+    """Add a finished gradient to a leaf's `.grad`, taking the array over if nobody else has it.
+
+    `entry` is [leaf, gradient, whether the array was made for this sum].
+    """
+    leaf, gradient, is_owned = entry
+    entry[1] = None
+    with _leaf_lock:
+        grad = leaf._grad
+        if grad is None:
+            # Besides this function's two references, somebody may hold the array: a saved value, a
+            # user, another leaf. A view's memory may be shared without such a reference.
+            if gradient.__class__ is not np.ndarray or not (
+                (is_owned or (sys.getrefcount(gradient) <= 2 and gradient.base is None))
+                and gradient.flags.c_contiguous
+                and leaf._array.flags.c_contiguous
+            ):
+                gradient = _copied_like(gradient, leaf)
+            leaf._grad = wrap(gradient, (*place, "backward", CUT_BACKWARD, None))
+            leaf.grad_filled_at = (place,)
+        else:
+            np.add(grad._array, gradient, out=grad._array)
+            cell_of(grad).bump(*place)
+            leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)
+
+
+def add_recorded_to_leaf(leaf: Tensor, gradient: Tensor, place: Any) -> None:
+    """Add a gradient that has a history: out of place, so that the old one stays what it was."""
+    with _leaf_lock:
+        leaf._grad = traced.clone(gradient) if leaf._grad is None else leaf._grad + gradient  # type: ignore[operator]
+    leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)
+
+
+def _copied_like(gradient: Any, leaf: Tensor) -> Any:
+    """A fresh array with the leaf's layout: its strides if dense, else row-major."""
+    if gradient.__class__ is not np.ndarray or gradient.shape != leaf._array.shape:
+        return np.array(gradient) if isinstance(gradient, np.generic) else gradient.copy()
+    order: Any = "K" if _is_dense(leaf._array) else "C"
+    target = np.empty_like(leaf._array, dtype=gradient.dtype, order=order)
+    np.copyto(target, gradient)
+    return target
+
+
+def _is_dense(array: Any) -> bool:
+    """Whether elements fill their memory without gaps or overlap, in some order of dimensions."""
+    expected = array.itemsize
+    for step, length in sorted(zip(array.strides, array.shape, strict=True)):
+        if length != 1:
+            if step != expected:
+                return False
+            expected *= length
+    return True
