@@ -9,7 +9,7 @@ the stream at the same place, and a saved state can be loaded by either library.
 from __future__ import annotations
 
 import math
-import secrets
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, final
@@ -57,12 +57,20 @@ class Generator:
         array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
 
-    __slots__ = ("_bits", "_fresh", "_lock", "_next_normal", "_next_single", "_seed")
+    __slots__ = ("_engine", "_fresh", "_lock", "_next_normal", "_next_single", "_seed")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = threading.Lock()
-        self._bits = np.random.MT19937(0)
+        self._engine: np.random.MT19937 | None = None
         self.manual_seed(seed)
+
+    @property
+    def _bits(self) -> np.random.MT19937:
+        """NumPy's generator of words, made when first needed: `numpy.random` takes 12 ms to load."""
+        if self._engine is None:
+            self._engine = np.random.MT19937(0)
+            self._engine._legacy_seeding(self._seed % 2**32)
+        return self._engine
 
     def __reduce__(self) -> tuple[Callable[[Array], Generator], tuple[Array]]:
         return _from_state, (self.get_state(),)
@@ -82,7 +90,8 @@ class Generator:
         number = exact.seed_number(seed)
         with self._lock:
             self._seed = number
-            self._bits._legacy_seeding(number % 2**32)
+            if self._engine is not None:
+                self._engine._legacy_seeding(number % 2**32)
             # PyTorch tells "no word drawn yet" from "all 624 drawn"; NumPy's position does not.
             self._fresh = True
             self._next_normal: float | None = None
@@ -93,7 +102,7 @@ class Generator:
     def seed(self) -> int:
         """Seeds from the operating system's entropy, and returns the seed."""
         # As PyTorch: 53 bits, which a float64 holds exactly.
-        return self.manual_seed(secrets.randbits(53)).initial_seed()
+        return self.manual_seed(int.from_bytes(os.urandom(7)) >> 3).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed last given, as an unsigned 64-bit number."""
