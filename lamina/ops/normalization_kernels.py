@@ -1,0 +1,148 @@
+"""Normalization on arrays: rows of a matrix, and channels of a batch.
+
+The statistics take two passes, so that a large mean does not cost digits; results are built up in
+one array, since fresh memory costs more than arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def standardized_rows(rows: Any, eps: float) -> tuple[Any, Any, Any]:
+    """Each row shifted and scaled to mean 0 and variance 1, with its mean and 1 / deviation."""
+    scale = 1 / max(rows.shape[-1], 1)
+    mean = np.add.reduce(rows, axis=-1, keepdims=True) * scale
+    made = rows - mean
+    variance = np.expand_dims(np.vecdot(made, made), -1) * scale
+    rate = 1 / np.sqrt(variance + eps)
+    made *= rate
+    return made, mean, rate
+
+
+def standardize(rows: Any, mean: Any, rate: Any) -> Any:
+    """The standardized values again, from the statistics."""
+    made = rows - mean
+    made *= rate
+    return made
+
+
+def rows_backward(gradient: Any, standard: Any, rate: Any) -> Any:
+    """The gradient of rows from that of their standardized values; overwrites both arguments."""
+    scale = 1 / max(standard.shape[-1], 1)
+    along = np.expand_dims(np.vecdot(gradient, standard), -1) * scale
+    gradient -= np.add.reduce(gradient, axis=-1, keepdims=True) * scale
+    standard *= along
+    gradient -= standard
+    gradient *= rate
+    return gradient
+
+
+def layer_norm_backward(
+    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias, where `needs` asks for them."""
+    length = int(np.prod(size))
+    rows = input.reshape(-1, length)
+    g = gradient.reshape(-1, length)
+    of_weight = of_bias = of_input = None
+    if needs[2]:
+        of_bias = np.add.reduce(g, axis=0).reshape(size)
+    if needs[0] or needs[1]:
+        standard = standardize(rows, mean.reshape(-1, 1), rate.reshape(-1, 1))
+        if needs[1]:
+            of_weight = np.add.reduce(g * standard, axis=0).reshape(size)
+        if needs[0]:
+            scaled = g.copy() if weight is None else g * weight.reshape(-1)
+            of_input = rows_backward(scaled, standard, rate.reshape(-1, 1)).reshape(input.shape)
+    return of_input, of_weight, of_bias
+
+
+def _by_channel(array: Any, channels: int) -> Any:
+    """(N, C, *sizes) as (N, C, positions)."""
+    batch = array.shape[0]
+    return array.reshape(batch, channels, array.size // max(batch * channels, 1))
+
+
+def group_norm_backward(
+    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: Any, needs: Any
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias, where `needs` asks for them."""
+    batch, channels = input.shape[:2]
+    g = _by_channel(gradient, channels)
+    of_weight = of_bias = of_input = None
+    if needs[2]:
+        of_bias = np.sum(g, axis=(0, 2))
+    if needs[0] or needs[1]:
+        rows = input.reshape(batch * groups, input.size // max(batch * groups, 1))
+        rate = rate.reshape(-1, 1)
+        standard = standardize(rows, mean.reshape(-1, 1), rate)
+        if needs[1]:
+            of_weight = np.sum(g * standard.reshape(g.shape), axis=(0, 2))
+        if needs[0]:
+            scaled = g.copy() if weight is None else g * weight[:, None]
+            of_input = rows_backward(scaled.reshape(rows.shape), standard, rate)
+            of_input = of_input.reshape(input.shape)
+    return of_input, of_weight, of_bias
+
+
+def channel_moments(values: Any) -> tuple[Any, Any]:
+    """Mean and variance of each channel of (N, C, positions)."""
+    scale = 1 / max(values.shape[0] * values.shape[2], 1)
+    mean = np.add.reduce(values, axis=(0, 2)) * scale
+    away = values - mean[:, None]
+    if values.shape[2] == 1:
+        away *= away
+        return mean, np.add.reduce(away, axis=(0, 2)) * scale
+    return mean, np.add.reduce(np.vecdot(away, away), axis=0) * scale
+
+
+def batch_norm_forward(
+    input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
+) -> tuple[Any, Any, Any, Any]:
+    """Normalized channels; their means, 1 / deviations, and variances.
+
+    Given no mean and variance, those of the batch are used.
+    """
+    values = _by_channel(input, input.shape[1])
+    if mean is None:
+        mean, variance = channel_moments(values)
+    rate = 1 / np.sqrt(variance + eps)
+    slope = rate if weight is None else rate * weight
+    # Subtracting the mean first keeps digits that `slope * x + shift` would lose.
+    made = values - mean[:, None]
+    made *= slope[:, None]
+    if bias is not None:
+        made += bias[:, None]
+    return made.reshape(input.shape), mean, rate, variance
+
+
+def batch_norm_backward(
+    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, training: bool, eps: Any,
+    needs: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The gradients of input, weight and bias, where `needs` asks for them."""
+    g = _by_channel(gradient, input.shape[1])
+    uses_batch = training and needs[0]
+    of_bias = np.sum(g, axis=(0, 2)) if needs[2] or uses_batch else None
+    of_weight = of_input = None
+    slope = rate if weight is None else rate * weight
+    if needs[1] or uses_batch:
+        standard = _by_channel(input, input.shape[1]) - mean[:, None]
+        standard *= rate[:, None]
+        of_weight = np.sum(g * standard, axis=(0, 2))
+    if uses_batch:
+        scale = 1 / max(g.shape[0] * g.shape[2], 1)
+        standard *= (of_weight * scale)[:, None]
+        of_input = g - standard
+        of_input -= (of_bias * scale)[:, None]
+        of_input *= slope[:, None]
+    elif needs[0]:
+        of_input = g * slope[:, None]
+    return (
+        None if of_input is None else of_input.reshape(input.shape),
+        of_weight if needs[1] else None,
+        of_bias if needs[2] else None,
+    )

@@ -1,0 +1,246 @@
+"""Windows that slide over the last dimensions of arrays: their sizes, sums and maxima."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamina import errors
+
+
+class Windows(NamedTuple):
+    """Windows over spatial dimensions; each field has one entry for each dimension."""
+
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    ceil_mode: bool
+
+    def counts(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """How many windows fit in each dimension."""
+        return tuple(map(self._count, sizes, range(len(sizes))))
+
+    def reach(self, k: int) -> int:
+        """From a window's first element to behind its last, in dimension `k`."""
+        return self.dilation[k] * (self.size[k] - 1) + 1
+
+    def _count(self, size: int, k: int) -> int:
+        room = size + 2 * self.padding[k] - self.reach(k)
+        stride = self.stride[k]
+        if not self.ceil_mode:
+            return room // stride + 1
+        count = -(-room // stride) + 1
+        # The last window must start inside the input or the padding before it.
+        return count - ((count - 1) * stride >= size + self.padding[k])
+
+    def widths(self, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+        """How much must be put before and after each dimension for all windows to fit."""
+        counts = self.counts(sizes)
+        return [
+            (p, max((n - 1) * s + self.reach(k) - size - p, 0))
+            for k, (size, n, s, p) in enumerate(
+                zip(sizes, counts, self.stride, self.padding, strict=True)
+            )
+        ]
+
+
+def padded(array: Any, widths: list[tuple[int, int]], fill: Any) -> Any:
+    """The array with `fill` around its last dimensions."""
+    if not any(map(any, widths)):
+        return array
+    lead = array.ndim - len(widths)
+    sizes = array.shape[lead:]
+    full = [before + size + after for (before, after), size in zip(widths, sizes, strict=True)]
+    made = np.full_like(array, fill, shape=(*array.shape[:lead], *full), order="C")
+    inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
+    made[(..., *inner)] = array
+    return made
+
+
+def elements(windows: Windows, offset: tuple[int, ...], counts: tuple[int, ...]) -> Any:
+    """The index of one element of every window: its offset in the window is given."""
+    return (
+        ...,
+        *(
+            slice(k * d, k * d + s * (n - 1) + 1, s)
+            for k, d, s, n in zip(offset, windows.dilation, windows.stride, counts, strict=True)
+        ),
+    )
+
+
+def lowest(array: Any) -> Any:
+    """What is not more than any element of this dtype."""
+    if array.dtype.kind in "fV":
+        return -math.inf
+    return False if array.dtype.kind == "b" else int(np.iinfo(array.dtype).min)
+
+
+def maximum_in(array: Any, windows: Windows) -> Any:
+    """The largest element of each window."""
+    sizes = array.shape[array.ndim - len(windows.size) :]
+    counts = windows.counts(sizes)
+    array = padded(array, windows.widths(sizes), lowest(array))
+    best = None
+    for offset in product(*map(range, windows.size)):
+        found = array[elements(windows, offset, counts)]
+        best = found.copy() if best is None else np.maximum(best, found, out=best)
+    return best
+
+
+def position_of_maximum(array: Any, windows: Windows) -> Any:
+    """Where the largest element of each window is: its index in the flattened dimensions."""
+    rank = len(windows.size)
+    sizes = array.shape[array.ndim - rank :]
+    counts = windows.counts(sizes)
+    array = padded(array, windows.widths(sizes), lowest(array))
+    best = choice = None
+    for number, offset in enumerate(product(*map(range, windows.size))):
+        found = array[elements(windows, offset, counts)]
+        if best is None:
+            best, choice = found.copy(), np.zeros_like(found, dtype=np.int64, order="C")
+            continue
+        better = (found > best) | (found != found)
+        choice[better] = number
+        best = np.maximum(best, found, out=best)
+    return _flat_positions(choice, windows, sizes, counts)
+
+
+def _flat_positions(
+    choice: Any, windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...]
+) -> Any:
+    """Offsets in windows, numbered row by row, as indices in the flattened dimensions."""
+    rank = len(sizes)
+    flat = np.zeros_like(choice)
+    for k in range(rank):
+        own = choice // math.prod(windows.size[k + 1 :]) % windows.size[k]
+        starts = counting(choice, counts[k]) * windows.stride[k] - windows.padding[k]
+        starts = starts.reshape(-1, *[1] * (rank - 1 - k))
+        place = np.clip(starts + own * windows.dilation[k], 0, sizes[k] - 1)
+        flat = flat * sizes[k] + place
+    return flat
+
+
+def counting(like: Any, count: int, dtype: Any = np.int64) -> Any:
+    """0, 1, 2, ... on the device of another array."""
+    return np.cumsum(np.ones_like(like, shape=(count,), dtype=dtype), axis=0) - 1
+
+
+def sums_in(array: Any, windows: Windows) -> Any:
+    """The sum of each window, one dimension after the other."""
+    rank = len(windows.size)
+    sizes = array.shape[array.ndim - rank :]
+    counts = windows.counts(sizes)
+    array = padded(array, windows.widths(sizes), 0)
+    for k in range(rank):
+        parts = [
+            array[_element_along(windows, k, j, counts[k], rank)] for j in range(windows.size[k])
+        ]
+        total = parts[0].copy()
+        for part in parts[1:]:
+            total += part
+        array = total
+    return array
+
+
+def spread_sums(gradient: Any, windows: Windows, sizes: tuple[int, ...]) -> Any:
+    """The transpose of `sums_in`: each window's number is added to all elements of it."""
+    rank = len(windows.size)
+    counts = windows.counts(sizes)
+    widths = windows.widths(sizes)
+    for k in reversed(range(rank)):
+        shape = list(gradient.shape)
+        shape[gradient.ndim - rank + k] = sizes[k] + sum(widths[k])
+        made = np.zeros_like(gradient, shape=tuple(shape), order="C")
+        for j in range(windows.size[k]):
+            made[_element_along(windows, k, j, counts[k], rank)] += gradient
+        gradient = made
+    inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
+    return gradient[(..., *inner)]
+
+
+def _element_along(windows: Windows, k: int, j: int, count: int, rank: int) -> Any:
+    start, stride = j * windows.dilation[k], windows.stride[k]
+    own = slice(start, start + stride * (count - 1) + 1, stride)
+    return (..., own, *[slice(None)] * (rank - 1 - k))
+
+
+def window_counts(
+    like: Any, windows: Windows, sizes: tuple[int, ...], include_pad: bool
+) -> list[Any]:
+    """How many elements the mean of a window is over, along each dimension."""
+    found = []
+    for k, size in enumerate(sizes):
+        first, last = (-windows.padding[k], size + windows.padding[k])
+        numbers = []
+        for i in range(windows.counts(sizes)[k]):
+            start = i * windows.stride[k] - windows.padding[k]
+            end = min(start + windows.size[k], last)
+            numbers.append(
+                end - max(start, first) if include_pad else min(end, size) - max(start, 0)
+            )
+        common = windows.size[k]
+        made = np.full_like(like, common, shape=(len(numbers),))
+        for i, number in enumerate(numbers):
+            if number != common:
+                made[i] = number
+        found.append(made.reshape(-1, *[1] * (len(sizes) - 1 - k)))
+    return found
+
+
+def per_dimension(value: Any, rank: int, name: str, caller: str) -> tuple[int, ...]:
+    """One number for each of `rank` dimensions, from as many or from one for all."""
+    if value.__class__ is int:
+        return (value,) * rank
+    sizes = tuple(map(int, value)) if hasattr(value, "__iter__") else (int(value),)
+    if len(sizes) == 1:
+        return sizes * rank
+    if len(sizes) != rank:
+        raise errors.InvalidArgument(
+            f"{caller}: {name} must either be a single int, or a tuple of {rank} ints"
+        )
+    return sizes
+
+
+def windows_of(
+    caller: str, rank: int, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Windows:
+    """Windows from the arguments of a pooling function, checked."""
+    size = per_dimension(size, rank, "kernel_size", caller)
+    empty = stride is None or (hasattr(stride, "__len__") and not len(stride))
+    windows = Windows(
+        size,
+        size if empty else per_dimension(stride, rank, "stride", caller),
+        per_dimension(padding, rank, "padding", caller),
+        per_dimension(dilation, rank, "dilation", caller),
+        bool(ceil_mode),
+    )
+    if min(windows.size) <= 0 or min(windows.stride) <= 0 or min(windows.dilation) <= 0:
+        raise errors.InvalidArgument(
+            f"{caller}: kernel size, stride and dilation should be greater than zero"
+        )
+    for k, padding_size in enumerate(windows.padding):
+        if padding_size < 0 or padding_size > windows.reach(k) // 2:
+            raise errors.InvalidArgument(
+                f"{caller}: pad should be at most half of effective kernel size, but got "
+                f"pad={padding_size}, kernel_size={windows.size[k]} and dilation="
+                f"{windows.dilation[k]}"
+            )
+    return windows
+
+
+def check_room(caller: str, shape: tuple[int, ...], windows: Windows) -> None:
+    """Raise unless the input has the right number of dimensions, and every window fits."""
+    rank = len(windows.size)
+    if len(shape) not in (rank + 1, rank + 2):
+        raise errors.InvalidArgument(
+            f"{caller}: Expected {rank + 1}D or {rank + 2}D input, but got size {list(shape)}"
+        )
+    if min(windows.counts(shape[-rank:])) < 1:
+        raise errors.InvalidArgument(
+            f"{caller}: Given input size: {list(shape)}, output size is too small: "
+            f"{list(windows.counts(shape[-rank:]))}"
+        )
