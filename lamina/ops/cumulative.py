@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 def _from_the_end(F: Any, input: Any, dim: int) -> Any:
-    return F.flip(F.cumsum(F.flip(input, (dim,)), dim), (dim,))
+    return F.turn_around(F.cumsum(F.turn_around(input, dim), dim), dim)
 
 
 def _cumsum_rule(F: Any, g: Any, input_shape: Any, dim: Any, dtype: Any, input_dtype: Any) -> Any:
@@ -69,8 +69,8 @@ def _cumprod_rule(
         return g
     before = F.shift_along(out, dim, 1, 1)
     later = F.shift_along(input, dim, -1, 0)
-    sums = F.linear_scan(F.flip(g, (dim,)), F.flip(F.conj(later), (dim,)), dim)
-    return F.conj(before) * F.flip(sums, (dim,))
+    sums = F.linear_scan(F.turn_around(g, dim), F.turn_around(F.conj(later), dim), dim)
+    return F.conj(before) * F.turn_around(sums, dim)
 
 
 def _samples(make: Make) -> list[Sample]:
@@ -109,8 +109,8 @@ def _linear_scan(input: Any, factor: Any, dim: int) -> Any:
 
 
 def _scanned_back(F: Any, g: Any, factor: Any, dim: int) -> Any:
-    later = F.flip(F.conj(F.shift_along(factor, dim, -1, 0)), (dim,))
-    return F.flip(F.linear_scan(F.flip(g, (dim,)), later, dim), (dim,))
+    later = F.turn_around(F.conj(F.shift_along(factor, dim, -1, 0)), dim)
+    return F.turn_around(F.linear_scan(F.turn_around(g, dim), later, dim), dim)
 
 
 linear_scan = operation(
@@ -206,11 +206,15 @@ def _log_of_sum(x: Any, y: Any) -> Any:
     return np.where(np.isneginf(larger.real), larger, found)
 
 
+NEVER: Final = -3e38
+"""The logarithm of nothing, in a rule: minus infinity would make differences of infinities."""
+
+
 def _log_parts(F: Any, g: Any, out: Any, dim: int, part: Any) -> Any:
     """log of the sum over k >= i of |g_k| exp(-out_k), over the g that `part` chooses."""
     size = F.log(F.abs(g + (g == 0)))
-    terms = F.where(part, size, F.filled_like(size, (), float("-inf"))) - out
-    return F.flip(F.logcumsumexp(F.flip(terms, (dim,)), dim), (dim,))
+    terms = F.where(part, size, F.filled_like(size, (), NEVER)) - out
+    return F.turn_around(F.logcumsumexp(F.turn_around(terms, dim), dim), dim)
 
 
 def _logcumsumexp_rule(

@@ -169,6 +169,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
             place,
         )
     axes = axes_of(dim, input.ndim)
+    spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, Sequence) else [spacing] * len(axes)
     if isinstance(spacing, Tensor):
         spacings = [spacing] * len(axes)

@@ -42,12 +42,14 @@ bincount = operation(
 )
 
 
-def _limits(input: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """The first and the last edge: those of the data if none are given."""
-    if low == high and input.size:
+def _limits(
+    input: Any, low: float, high: float, is_free: bool, margin: float, name: str
+) -> tuple[float, float]:
+    """The first and the last edge: those of the data if free; a margin around a single value."""
+    if is_free and input.size:
         low, high = float(np.min(input)), float(np.max(input))
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):
         raise errors.InvalidArgument(
             f"{name}: range of [{low}, {high}] is not finite", [(this_place(), "called here")]
@@ -68,7 +70,7 @@ def _histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
         )
     if bins <= 0:
         raise errors.InvalidArgument("bins must be > 0", [(this_place(), "called here")])
-    low, high = _limits(input, float(min), float(max), "histc")
+    low, high = _limits(input, float(min), float(max), min == max, 1.0, "histc")
     flat = np.ravel(input)
     flat = flat[(flat >= low) & (flat <= high)]
     places = ((flat - low) * bins / (high - low)).astype(np.int64)
@@ -95,10 +97,8 @@ def _edges(input: Any, bins: int, limits: Any) -> Any:
             f"histogram is not implemented for {dtypes.from_numpy(input.dtype)}",
             [(this_place(), "called here")],
         )
-    low, high = (0.0, 0.0) if limits is None else limits
-    if limits is None and not input.size:
-        low, high = 0.0, 1.0
-    low, high = _limits(input, float(low), float(high), "histogram")
+    low, high = (0.0, 1.0) if limits is None else limits
+    low, high = _limits(input, float(low), float(high), limits is None, 0.5, "histogram")
     return np.linspace(low, high, bins + 1).astype(input.dtype)
 
 
@@ -159,4 +159,80 @@ def histogram(
     return _by_number(input, bins, range=range, weight=weight, density=density, out=out)
 
 
-__all__ = ["bincount", "histc", "histogram"]
+def _histogramdd(
+    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    lines = np.moveaxis(input.reshape((-1, input.shape[-1])), -1, 0)
+    number = lines.shape[0]
+    counts = [bins] * number if isinstance(bins, int) else list(bins)
+    limits = [None] * number if range is None else list(zip(range[::2], range[1::2], strict=True))
+    return _counted_together(
+        input, [_edges(*each) for each in zip(lines, counts, limits, strict=True)], weight, density
+    )
+
+
+def _histogramdd_of_edges(
+    input: Any, bins: Any, *, weight: Any = None, density: bool = False
+) -> Any:
+    return _counted_together(input, list(bins), weight, density)
+
+
+def _counted_together(input: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    lines = np.moveaxis(input.reshape((-1, input.shape[-1])), -1, 0)
+    shape = tuple(each.shape[0] - 1 for each in edges)
+    inside = np.ones_like(lines[0], dtype=bool)
+    place = np.zeros_like(lines[0], dtype=np.int64)
+    for line, each, bins in zip(lines, edges, shape, strict=True):
+        inside = inside & (line >= each[0]) & (line <= each[-1])
+        at = np.searchsorted(each, line, side="right") - 1
+        place = place * bins + np.minimum(at, bins - 1)
+    weights = None if weight is None else np.ravel(weight)[inside]
+    size = int(np.prod(shape))
+    counts = np.bincount(place[inside], weights, size).astype(input.dtype).reshape(shape)
+    if density:
+        counts = counts / np.sum(counts)
+        for axis, each in enumerate(edges):
+            widths = np.diff(each).reshape((-1, *(1,) * (len(shape) - axis - 1)))
+            counts = counts / widths
+    return (counts, *edges)
+
+
+_together_by_number = operation(
+    "histogramdd",
+    _histogramdd,
+    tensors="input ?weight",
+    samples=lambda make: [],
+    doc="The counts of points in boxes, and the boxes' edges in each dimension.",
+)
+_together_by_edges = operation(
+    "histogramdd_of_edges",
+    _histogramdd_of_edges,
+    tensors="input *bins ?weight",
+    samples=lambda make: [],
+    doc="The counts of points in boxes of given edges, and these.",
+)
+
+
+def histogramdd(
+    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """The counts of points in boxes; the last dimension of `input` holds their coordinates.
+
+    Args:
+        input: The points.
+        bins: How many boxes along each dimension, or tensors with their edges.
+        range: The first and last edge of each dimension, one pair after another.
+        weight: How much each point counts.
+        density: Whether to give a density, whose integral is 1, instead of counts.
+
+    Returns:
+        A named result of `hist` and the tuple `bin_edges`.
+    """
+    if not isinstance(bins, int) and isinstance(bins[0], Tensor):
+        found = _together_by_edges(input, list(bins), weight=weight, density=density)
+    else:
+        found = _together_by_number(input, bins, range=range, weight=weight, density=density)
+    return results.histogramdd(found[0], tuple(found[1:]))
+
+
+__all__ = ["bincount", "histc", "histogram", "histogramdd"]

@@ -213,47 +213,42 @@ kthvalue = operation(
 # --- quantiles ---------------------------------------------------------------------------------
 
 
-def _quantile_ranks(input: Any, q: Any, ignores_nan: bool) -> Any:
-    """Where quantiles lie among sorted lines along the last dimension; NaN lies at the end."""
+def _last_places(input: Any, ignores_nan: bool) -> Any:
+    """For sorted lines the factor and the offset that turn a quantile into a place.
+
+    NaN lies at the end: it is either left out, or all quantiles of its line lie there.
+    """
     length = input.shape[-1]
-    nan = _is_nan(input)
-    count = length - np.add.reduce(nan, axis=-1, keepdims=True, dtype=np.int64)
+    known = np.equal(input, input)
     if ignores_nan:
-        return q * np.maximum(count - 1, 0).astype(input.dtype)
-    ranks = np.broadcast_to(q * (length - 1), (*input.shape[:-1], q.size))
-    return np.where(count < length, ranks.dtype.type(length - 1), ranks)
+        count = np.add.reduce(known, axis=-1, keepdims=True, dtype=np.int64)
+        last = np.maximum(count - 1, 0).astype(input.dtype)
+        return last, np.zeros_like(last)
+    last = np.logical_and.reduce(known, axis=-1, keepdims=True).astype(input.dtype) * (length - 1)
+    return last, (length - 1) - last
 
 
-quantile_ranks = operation(
-    "quantile_ranks",
-    _quantile_ranks,
-    tensors="input q",
+last_places = operation(
+    "last_places",
+    _last_places,
     halves_in_float=False,
-    doc="Where quantiles lie in sorted lines, counted from 0, as fractions.",
+    doc="The factor and the offset that turn a quantile into a place in a sorted line.",
 )
 
 
 def _neighbours(input: Any, interpolation: str) -> Any:
-    """The places below and above fractional ranks, and the weight of the one above."""
-    if interpolation == "lower":
-        input = np.floor(input)
-    elif interpolation == "higher":
-        input = np.ceil(input)
-    elif interpolation == "nearest":
+    """The places below and above fractional places."""
+    if interpolation == "nearest":
         input = np.round(input)
-    below = np.floor(input)
-    above = np.ceil(input)
-    weight = input - below
-    if interpolation == "midpoint":
-        weight = np.where(weight > 0, weight.dtype.type(0.5), weight)
-    return below.astype(np.int64), above.astype(np.int64), weight
+    below = np.ceil(input) if interpolation == "higher" else np.floor(input)
+    return below, below.astype(np.int64), np.ceil(input).astype(np.int64)
 
 
 neighbours = operation(
     "neighbours",
     _neighbours,
     halves_in_float=False,
-    doc="The places around fractional ranks, and the weight of the one above.",
+    doc="The places around fractional ones: that below also as a float.",
 )
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -281,7 +276,7 @@ def _checked_q(name: str, input: Any, q: Any, interpolation: str) -> tuple[Any, 
             )
         if q._array.ndim > 1:
             raise errors.InvalidArgument(f"{name}() q must be a scalar or 1D tensor", place)
-        return traced.detach(traced.reshape(q, (-1,))), q._array.ndim == 0
+        return traced.reshape(q, (-1,)), q._array.ndim == 0
     if not 0 <= q <= 1:
         raise errors.InvalidArgument(f"{name}() q must be in the range [0, 1] but got {q}", place)
     return traced.filled_like(input, (1,), float(q)), True
@@ -308,29 +303,34 @@ def _quantile(
         line = input if ndim else traced.reshape(input, (1,))
         line = traced.transpose(line, axis, -1)
     ranked = traced.sort(line, -1, False)[0]
-    ranks = quantile_ranks(ranked, wanted, ignores_nan)
-    below, above, weight = neighbours(ranks, interpolation)
-    low = traced.pick_along(ranked, -1, below)
-    found = low
+    factor, offset = last_places(ranked, ignores_nan)
+    ranks = wanted * factor + offset
+    floor, below, above = neighbours(ranks, interpolation)
+    found = traced.pick_along(ranked, -1, below)
     if interpolation in ("linear", "midpoint"):
-        found = low + (traced.pick_along(ranked, -1, above) - low) * weight
-    # The quantiles lie along the last dimension: they go to the front, or away.
-    if dim is None:
-        shape = (1,) * ndim if keepdim else ()
-        shape = shape if is_single else (wanted._array.size, *shape)
-        return traced.reshape(found, shape)
-    if is_single:
-        if not ndim:
-            return traced.reshape(found, ())
-        found = traced.transpose(found, axis, -1)
-        return found if keepdim else traced.squeeze(found, axis)
-    if not ndim:
-        return found
-    found = traced.transpose(traced.unsqueeze(found, 0), 0, -1)
-    if not keepdim:
-        found = traced.squeeze(found, -1)
-        return traced.movedim(found, -1, axis + 1) if axis < ndim - 1 else found
-    return traced.transpose(found, axis + 1, -1)
+        step = traced.pick_along(ranked, -1, above) - found
+        found = found + step * (ranks - floor if interpolation == "linear" else 0.5)
+    return _quantiles_in_front(found, ndim, None if dim is None else axis, keepdim, is_single)
+
+
+def _quantiles_in_front(
+    found: Any, ndim: int, axis: int | None, keepdim: bool, is_single: bool
+) -> Any:
+    """The quantiles lie along the last dimension: they go to the front, or away if single.
+
+    The input's last dimension lies where the reduced one was.
+    """
+    lead = () if is_single else found.shape[-1:]
+    if axis is None or not ndim:
+        return traced.reshape(found, (*lead, *((1,) * ndim if keepdim else ())))
+    order = list(range(ndim))
+    order[axis], order[-1] = order[-1], order[axis]
+    order.remove(ndim - 1)  # where the quantiles are
+    found = traced.permute(found, (ndim - 1, *order))
+    shape = list(found.shape[1:])
+    if keepdim:
+        shape.insert(axis, 1)
+    return traced.reshape(found, (*lead, *shape))
 
 
 def quantile(

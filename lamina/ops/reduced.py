@@ -200,6 +200,8 @@ take_along = operation(
 
 
 def _pick_along(input: Any, dim: int, indices: Any) -> Any:
+    if not input.ndim:
+        return input.reshape(indices.shape)
     return np.take_along_axis(input, indices, axis=dim)
 
 
@@ -258,6 +260,21 @@ shift_along = operation(
     halves_in_float=False,
     samples=lambda make: [sample(make(3, 4), 1, 1, 0.0), sample(make(3, 4), 0, -2, 1.0)],
     doc="Every line along a dimension moved by some places, and filled up with a number.",
+)
+
+
+def _turn_around(input: Any, dim: int) -> Any:
+    return np.flip(input, axis_of(dim, input.ndim)) if input.ndim else input
+
+
+turn_around = operation(
+    "turn_around",
+    _turn_around,
+    grad={"input": lambda F, g, dim: F.turn_around(g, dim)},
+    node_name="FlipBackward0",
+    halves_in_float=False,
+    samples=lambda make: [sample(make(3, 4), 1)],
+    doc="Every line along a dimension from its end to its start.",
 )
 
 

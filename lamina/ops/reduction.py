@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
-from lamina.core.call import operation
+from lamina.core.call import HALVES, operation
+from lamina.core.fast_reductions import reduction
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import (
     accept_numpy_names,
@@ -21,7 +22,8 @@ from lamina.ops.reduced import (
     sum_dtype,
 )
 
-_HALVES = frozenset({"float16", "bfloat16"})
+FEW: Final = 16384
+"""Up to so many elements, adding one after another costs no digits."""
 
 
 def _samples(make: Make) -> list[Sample]:
@@ -39,13 +41,20 @@ def _samples(make: Make) -> list[Sample]:
 
 
 def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if (
+        (dim is None or dim.__class__ is int)
+        and dtype is None
+        and input.size <= FEW
+        and input.ndim
+        and input.dtype.kind in "fc"
+        and input.dtype.itemsize > 2
+    ):  # The everyday call: NumPy itself checks the dimension.
+        return np.add.reduce(input, axis=dim, keepdims=keepdim)
     kind = numpy_dtype(dtype)
-    if kind is not None and kind.name in _HALVES:
-        return _sum(input.astype(kind).astype(np.float32), dim, keepdim).astype(kind)
-    kind = sum_dtype(input, kind)
-    if dim is None and not keepdim and input.size <= 16384:
-        return np.add.reduce(input, axis=None, dtype=kind)
-    return add_up(input, axes_of(dim, input.ndim), keepdim, kind)
+    low = input.dtype if kind is None else kind
+    if low.name in HALVES:
+        return _sum(input.astype(low).astype(np.float32), dim, keepdim).astype(low)
+    return add_up(input, axes_of(dim, input.ndim), keepdim, sum_dtype(input, kind))
 
 
 def _sum_rule(
@@ -56,38 +65,13 @@ def _sum_rule(
     return F.spread(g, input_shape, dim, keepdim)
 
 
-_sum_along = operation(
+sum = reduction(
     "sum",
     _sum,
-    grad={"input": _sum_rule},
-    node_name="SumBackward1",
+    grad=_sum_rule,
+    node_names=("SumBackward0", "SumBackward1"),
     samples=_samples,
-    doc="The sum of the elements along dimensions.",
-)
-
-
-def _sum_everything(input: Any, *, dtype: Any = None) -> Any:
-    return _sum(input, dtype=dtype)
-
-
-def _sum_everything_rule(F: Any, g: Any, input_shape: Any, dtype: Any, input_dtype: Any) -> Any:
-    if dtype is not None:
-        g = F.cast_like_input(g, input_dtype)
-    return F.broadcast_to(g, input_shape)
-
-
-_sum_all = operation(
-    "sum_all",
-    _sum_everything,
-    grad={"input": _sum_everything_rule},
-    node_name="SumBackward0",
-    samples=lambda make: [sample(make(3, 4)), sample(make()), sample(make(0, 2))],
-    doc="The sum of all elements.",
-)
-
-
-def sum(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    r"""The sum of all elements, or along dimensions: $\sum_i x_i$.
+    doc=r"""The sum of all elements, or along dimensions: $\sum_i x_i$.
 
     Args:
         input: The tensor. Integers and truth values are summed as int64.
@@ -99,12 +83,8 @@ def sum(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: An
     >>> import lamina
     >>> lamina.sum(lamina.ones(2, 3), dim=0)
     tensor([2., 2., 2.])
-    """
-    if not args and not kwargs:
-        return _sum_all(input, dtype=dtype, out=out)
-    if kwargs:
-        kwargs = accept_numpy_names(kwargs)
-    return _sum_along(input, *args, dtype=dtype, out=out, **kwargs)
+    """,
+)
 
 
 # --- nansum ------------------------------------------------------------------------------------
@@ -133,11 +113,21 @@ nansum = operation(
 
 
 def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if (
+        (dim is None or dim.__class__ is int)
+        and dtype is None
+        and 0 < input.size <= FEW
+        and input.ndim
+        and input.dtype.kind in "fc"
+        and input.dtype.itemsize > 2
+    ):
+        total = np.add.reduce(input, axis=dim, keepdims=keepdim)
+        return total / (input.size if dim is None else input.shape[dim])
     kind = numpy_dtype(dtype)
     _refuse_integers("mean", input.dtype, kind)
     if kind is not None and kind != input.dtype:
         return _mean(input.astype(kind), dim, keepdim)
-    if input.dtype.name in _HALVES:
+    if input.dtype.name in HALVES:
         return _mean(input.astype(np.float32), dim, keepdim).astype(input.dtype)
     axes = axes_of(dim, input.ndim)
     total = add_up(input, axes, keepdim)
@@ -167,36 +157,13 @@ def _mean_rule(
     return F.spread(g / count if count else g, input_shape, dim, keepdim)
 
 
-_mean_along = operation(
+mean = reduction(
     "mean",
     _mean,
-    grad={"input": _mean_rule},
-    node_name="MeanBackward1",
+    grad=_mean_rule,
+    node_names=("MeanBackward0", "MeanBackward1"),
     samples=_samples,
-    doc="The mean of the elements along dimensions.",
-)
-
-
-def _mean_everything(input: Any, *, dtype: Any = None) -> Any:
-    return _mean(input, dtype=dtype)
-
-
-def _mean_everything_rule(F: Any, g: Any, input_shape: Any, dtype: Any, input_dtype: Any) -> Any:
-    return _mean_rule(F, g, input_shape, None, False, dtype, input_dtype)
-
-
-_mean_all = operation(
-    "mean_all",
-    _mean_everything,
-    grad={"input": _mean_everything_rule},
-    node_name="MeanBackward0",
-    samples=lambda make: [sample(make(3, 4)), sample(make())],
-    doc="The mean of all elements.",
-)
-
-
-def mean(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    r"""The mean of all elements, or along dimensions: $\frac1n\sum_i x_i$.
+    doc=r"""The mean of all elements, or along dimensions: $\frac1n\sum_i x_i$.
 
     Args:
         input: The tensor, of floating point or complex numbers.
@@ -208,12 +175,8 @@ def mean(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: A
     >>> import lamina
     >>> lamina.mean(lamina.tensor([[1.0, 3.0], [5.0, 7.0]]), dim=1)
     tensor([2., 6.])
-    """
-    if not args and not kwargs:
-        return _mean_all(input, dtype=dtype, out=out)
-    if kwargs:
-        kwargs = accept_numpy_names(kwargs)
-    return _mean_along(input, *args, dtype=dtype, out=out, **kwargs)
+    """,
+)
 
 
 def _nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -254,7 +217,7 @@ nanmean = operation(
 def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dtype is not None:
         input = input.astype(numpy_dtype(dtype))
-        if input.dtype.name in _HALVES:
+        if input.dtype.name in HALVES:
             kind = input.dtype
             return _prod(input.astype(np.float32), dim, keepdim).astype(kind)
     axis = None if dim is None else axes_of(axis_of(dim, input.ndim), input.ndim)
@@ -265,8 +228,8 @@ def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
 def product_of_others(F: Any, input: Any, dim: int) -> Any:
     """For each element the product of all others of its line, exact where some are zero."""
     before = F.shift_along(F.cumprod(input, dim), dim, 1, 1)
-    turned = F.flip(input, (dim,))
-    after = F.flip(F.shift_along(F.cumprod(turned, dim), dim, 1, 1), (dim,))
+    turned = F.turn_around(input, dim)
+    after = F.turn_around(F.shift_along(F.cumprod(turned, dim), dim, 1, 1), dim)
     return before * after
 
 
