@@ -253,7 +253,11 @@ for _names, _function in (
         setattr(Tensor, _name, _function)
         setattr(Tensor, _name + "_", inplace(_function))
 
-Tensor.isnan, Tensor.isinf, Tensor.isfinite = comparison.isnan, comparison.isinf, comparison.isfinite
+Tensor.isnan, Tensor.isinf, Tensor.isfinite = (
+    comparison.isnan,
+    comparison.isinf,
+    comparison.isfinite,
+)
 Tensor.isposinf, Tensor.isneginf = comparison.isposinf, comparison.isneginf
 Tensor.isreal, Tensor.isclose = comparison.isreal, comparison.isclose
 Tensor.allclose, Tensor.equal = comparison.allclose, comparison.equal
@@ -295,8 +299,10 @@ Tensor.relu, Tensor.relu_ = activation._relu_op, activation.relu_
 Tensor.prelu, Tensor.hardshrink = activation.prelu, activation.hardshrink
 Tensor.softmax, Tensor.log_softmax = softmax.softmax, softmax.log_softmax
 Tensor.angle = complex_numbers.angle
-Tensor.conj, Tensor.conj_physical = complex_numbers.conj, complex_numbers.conj_physical
-Tensor.conj_physical_ = inplace(complex_numbers.conj)
+# NumPy's name for it too: rules write `x.conjugate()` for arrays and tensors.
+Tensor.conj = Tensor.conjugate = complex_numbers.conj
+Tensor.conj_physical = complex_numbers.conj_physical
+Tensor.conj_physical_ = complex_numbers.conj_physical_
 Tensor.resolve_conj, Tensor.resolve_neg = complex_numbers.resolve_conj, complex_numbers.resolve_neg
 Tensor.is_conj = lambda self: False
 Tensor.is_neg = lambda self: False

@@ -117,9 +117,7 @@ _hardtanh_op = _declared(
 )  # fmt: skip
 
 
-def hardtanh(
-    input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Any:
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """Each element, moved to the nearest bound if it is outside the bounds."""
     return _run(_hardtanh_op, inplace, input, min_val, max_val)
 
@@ -258,9 +256,7 @@ def _elu(input: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float 
     return np.where(input > 0, input * kind(scale), below)
 
 
-def _elu_rule(
-    F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float
-) -> Any:
+def _elu_rule(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = F.exp(F.where(input > 0, 0, input) * input_scale) * (input_scale * alpha * scale)
     return g * F.where(input > 0, scale, below)
 

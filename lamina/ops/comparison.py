@@ -158,7 +158,7 @@ def _where(condition: Any, input: Any, other: Any) -> Any:
 
 def _common_type(first: Any, second: Any) -> Any:
     """The NumPy type of a mix of two arrays or numbers, by PyTorch's rules."""
-    if getattr(first, "dtype", None) == getattr(second, "dtype", 0):
+    if hasattr(first, "dtype") and hasattr(second, "dtype") and first.dtype == second.dtype:
         return first.dtype
     groups: list[Any] = [None, None, None]
     for value in (first, second):

@@ -9,9 +9,10 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.call import operation
 from lamina.core.fast import unary
-from lamina.core.op import TO_FLOAT
+from lamina.core.op import KEEP, TO_FLOAT, offer, raw
 from lamina.core.samples import sample
-from lamina.ops.support import conj
+from lamina.ops import support
+from lamina.ops.choices import change_by
 
 __all__ = [
     "angle",
@@ -233,9 +234,35 @@ angle = unary(
 )
 
 
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor (or number) itself."""
+    array = getattr(input, "_array", None)
+    if array is None:
+        return input.conjugate()
+    return support.conj(input) if array.dtype.kind == "c" else input
+
+
+# A rule's F.conj(x) of a real x records nothing.
+offer("conj", raw.conj, conj)
+_conj_physical = unary(
+    "conj_physical",
+    np.conjugate,
+    grad=lambda F, g: F.conj(g),
+    dtypes=KEEP,
+    doc="The complex conjugate of each element, in memory of its own.",
+)
+
+
 def conj_physical(input: Any, *, out: Any = None) -> Any:
-    """The complex conjugate of each element."""
-    return conj(input, out=out)
+    """The complex conjugate of each element; a real tensor itself."""
+    if out is None and input._array.dtype.kind != "c":
+        return input
+    return _conj_physical(input, out=out)
+
+
+def conj_physical_(input: Any) -> Any:
+    """Conjugate each element, in place."""
+    return input if input._array.dtype.kind != "c" else change_by(_conj_physical, input)
 
 
 def resolve_conj(input: Any) -> Any:

@@ -1,8 +1,9 @@
 """The error function and its relatives.
 
 Two polynomials do all the work. Both are Chebyshev expansions computed with 60 digits:
-`erf(x) / x` in x^2 for |x| <= 1, and the scaled complement `exp(x^2) erfc(x) (1 + 2x)` for x >= 0 in
-t = (x - 3.75) / (x + 3.75), which brings the half line to -1 <= t <= 1. Shorter ones serve float32.
+`erf(x) / x` in x^2 for |x| <= 1, and the scaled complement `exp(x^2) erfc(x) (1 + 2x)` for x >= 0
+in t = (x - 3.75) / (x + 3.75), which brings the half line to -1 <= t <= 1. Shorter ones serve
+float32.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _hurwitz(s: int, x: Any) -> Any:
 
 
 def _cotangent_derivative(n: int, x: Any) -> Any:
-    """The n-th derivative of pi cot(pi x): a polynomial in c = cot(pi x), since c' = -pi (1 + c^2)."""
+    """The n-th derivative of pi cot(pi x): a polynomial in c = cot(pi x), as c' = -pi (1 + c^2)."""
     polynomial = [0.0, 1.0]
     for _ in range(n):
         slope = [k * a for k, a in enumerate(polynomial)][1:]

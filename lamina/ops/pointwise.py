@@ -1,7 +1,7 @@
 """Arithmetic of each element: sums, products, quotients, remainders.
 
-Powers and roots stand in `powers.py`, signs in `signs.py`; the other chapters of pointwise operations are exponentials,
-trigonometry, rounding, comparison and activations.
+Powers and roots stand in `powers.py`, signs in `signs.py`; the other chapters of pointwise
+operations are exponentials, trigonometry, rounding, comparison and activations.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def _as_kind(alpha: Any, like: Any) -> Any:
 def _check_alpha(input: Any, alpha: Any) -> None:
     kind = input.dtype.kind
     if isinstance(alpha, bool) and kind != "b":
-        raise errors.DtypeError(
-            "Boolean alpha only supported for Boolean results."
-        )
+        raise errors.DtypeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float | complex) and kind in "iub":
         raise errors.DtypeError(
             "For integral input tensors, argument alpha must not be a floating point number.",
@@ -199,7 +197,9 @@ def _without_zero_division(function: Any) -> Any:
         except FloatingPointError:
             raise errors.InvalidValue(
                 "ZeroDivisionError: an integer is divided by zero",
-                help=["divide floating-point numbers, whose result is inf, or mask the zeros first"],
+                help=[
+                    "divide floating-point numbers, whose result is inf, or mask the zeros first"
+                ],
             ) from None
 
     return kernel
@@ -253,9 +253,7 @@ def division(rounding_mode: str | None) -> Any:
     )
 
 
-def div(
-    input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None
-) -> Any:
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """The quotient of each pair of elements, if asked for rounded down or towards zero.
 
     >>> import lamina

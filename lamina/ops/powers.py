@@ -118,8 +118,6 @@ _pow_number = binary(
 )
 
 
-
-
 def _log_of_number(number: complex) -> complex:
     """The natural logarithm of a Python number, as a Python number."""
     if isinstance(number, complex):
@@ -131,7 +129,9 @@ offer("log_of_number", _log_of_number, _log_of_number)
 _rpow = binary(
     "rpow",
     # Only floats come here without a dtype of their own.
-    lambda input, other: _powers(other, input) if input.dtype.kind == "i" else np.power(other, input),
+    lambda input, other: (
+        _powers(other, input) if input.dtype.kind == "i" else np.power(other, input)
+    ),
     grad={"input": _exponent_of_number_rule, "other": SAME},
     node_name="PowBackward2",
     samples=lambda make: [sample(make(3, 4), 2.5), sample(make(2, low=0.5), 0)],

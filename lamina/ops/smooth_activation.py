@@ -13,7 +13,6 @@ from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.choices import change_by
 from lamina.ops.error_function import erf_of
-from lamina.ops.exponential import sigmoid
 from lamina.ops.softmax import converted
 from lamina.ops.trigonometry import tanh
 

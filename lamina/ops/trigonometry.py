@@ -39,13 +39,22 @@ __all__ = [
 # --- circular ----------------------------------------------------------------------------------
 
 sin = unary(
-    "sin", np.sin, grad=lambda F, g, input: g * F.conj(F.cos(input)), doc="The sine of each element, in radians."
+    "sin",
+    np.sin,
+    grad=lambda F, g, input: g * F.conj(F.cos(input)),
+    doc="The sine of each element, in radians.",
 )
 cos = unary(
-    "cos", np.cos, grad=lambda F, g, input: -g * F.conj(F.sin(input)), doc="The cosine of each element, in radians."
+    "cos",
+    np.cos,
+    grad=lambda F, g, input: -g * F.conj(F.sin(input)),
+    doc="The cosine of each element, in radians.",
 )
 tan = unary(
-    "tan", np.tan, grad=lambda F, g, out: g * F.conj(1 + out * out), samples=unary_samples(-1.2, 1.2),
+    "tan",
+    np.tan,
+    grad=lambda F, g, out: g * F.conj(1 + out * out),
+    samples=unary_samples(-1.2, 1.2),
     doc="The tangent of each element, in radians.",
 )
 _inner = unary_samples(-0.9, 0.9)
@@ -127,10 +136,16 @@ rad2deg = unary(
 # --- hyperbolic --------------------------------------------------------------------------------
 
 sinh = unary(
-    "sinh", np.sinh, grad=lambda F, g, input: g * F.conj(F.cosh(input)), doc="The hyperbolic sine of each element."
+    "sinh",
+    np.sinh,
+    grad=lambda F, g, input: g * F.conj(F.cosh(input)),
+    doc="The hyperbolic sine of each element.",
 )
 cosh = unary(
-    "cosh", np.cosh, grad=lambda F, g, input: g * F.conj(F.sinh(input)), doc="The hyperbolic cosine of each element."
+    "cosh",
+    np.cosh,
+    grad=lambda F, g, input: g * F.conj(F.sinh(input)),
+    doc="The hyperbolic cosine of each element.",
 )
 tanh = unary(
     "tanh",
