@@ -2,6 +2,33 @@
 
 from __future__ import annotations
 
+from lamina.ops.activation import (
+    celu,
+    celu_,
+    elu,
+    elu_,
+    hardtanh,
+    hardtanh_,
+    leaky_relu,
+    leaky_relu_,
+    prelu,
+    relu,
+    relu6,
+    relu_,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
+from lamina.ops.affine import (
+    linear,
+)
+from lamina.ops.batch_normalization import (
+    batch_norm,
+    instance_norm,
+)
 from lamina.ops.class_loss import (
     cross_entropy,
     multi_margin_loss,
@@ -9,7 +36,32 @@ from lamina.ops.class_loss import (
     multilabel_soft_margin_loss,
     nll_loss,
 )
-from lamina.ops.loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss, soft_margin_loss
+from lamina.ops.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from lamina.ops.exponential import (
+    sigmoid,
+)
+from lamina.ops.loss import (
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from lamina.ops.normalization import (
+    group_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
 from lamina.ops.pair_loss import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -19,6 +71,14 @@ from lamina.ops.pair_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from lamina.ops.pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from lamina.ops.probability_loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -26,28 +86,104 @@ from lamina.ops.probability_loss import (
     kl_div,
     poisson_nll_loss,
 )
+from lamina.ops.smooth_activation import (
+    gelu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    log_softmax,
+    logsigmoid,
+    mish,
+    silu,
+    softmax,
+    softmin,
+    softplus,
+    softshrink,
+    softsign,
+    tanhshrink,
+)
+from lamina.ops.trigonometry import (
+    tanh,
+)
 
 __all__ = [
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "celu",
+    "celu_",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "elu",
+    "elu_",
     "gaussian_nll_loss",
+    "gelu",
+    "glu",
+    "group_norm",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "linear",
+    "local_response_norm",
+    "log_softmax",
+    "logsigmoid",
     "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "mish",
     "mse_loss",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "nll_loss",
+    "normalize",
     "pairwise_distance",
     "poisson_nll_loss",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "rms_norm",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
     "smooth_l1_loss",
     "soft_margin_loss",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]

@@ -14,7 +14,7 @@ from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.nn.recurrent_steps import gru_step, lstm_step, rnn_step
 from lamina.ops.creation import empty, zeros
-from lamina.ops.shape import cat, stack
+from lamina.ops.joining import cat, stack
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 

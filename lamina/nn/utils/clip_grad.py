@@ -8,7 +8,7 @@ from typing import Any
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
 from lamina.ops.data import tensor
-from lamina.ops.shape import stack
+from lamina.ops.joining import stack
 
 __all__ = [
     "clip_grad_norm",

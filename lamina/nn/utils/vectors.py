@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
-from lamina.ops.shape import cat
+from lamina.ops.joining import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
