@@ -10,10 +10,10 @@ import numpy as np
 from lamina import errors
 from lamina.core.call import operation
 from lamina.core.samples import sample
+from lamina.ops.constants import constant_like
 from lamina.ops.pooling_windows import (
     Windows,
     check_room,
-    counting,
     maximum_in,
     position_of_maximum,
     spread_sums,
@@ -39,7 +39,7 @@ def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
     lead = input.shape[: input.ndim - len(sizes)]
     area = math.prod(sizes)
     made = np.zeros_like(input, shape=(math.prod(lead) * area,))
-    planes = counting(indices, math.prod(lead)) * area
+    planes = constant_like(indices, np.arange(math.prod(lead)) * area)
     index = indices.reshape(math.prod(lead), -1) + planes[:, None]
     np.add.at(made, index.reshape(-1), input.reshape(-1))
     return made.reshape(*lead, *sizes)
@@ -349,3 +349,42 @@ def avg_pool3d(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
+
+
+def max_pool1d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool1d` with `return_indices=True`."""
+    return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+def max_pool2d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool2d` with `return_indices=True`."""
+    return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+def max_pool3d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool3d` with `return_indices=True`."""
+    return max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, True)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import errors
+from lamina.ops.constants import constant_like
 
 
 class Windows(NamedTuple):
@@ -117,16 +118,11 @@ def _flat_positions(
     flat = np.zeros_like(choice)
     for k in range(rank):
         own = choice // math.prod(windows.size[k + 1 :]) % windows.size[k]
-        starts = counting(choice, counts[k]) * windows.stride[k] - windows.padding[k]
-        starts = starts.reshape(-1, *[1] * (rank - 1 - k))
+        starts = np.arange(counts[k]) * windows.stride[k] - windows.padding[k]
+        starts = constant_like(choice, starts.reshape(-1, *[1] * (rank - 1 - k)))
         place = np.clip(starts + own * windows.dilation[k], 0, sizes[k] - 1)
         flat = flat * sizes[k] + place
     return flat
-
-
-def counting(like: Any, count: int, dtype: Any = np.int64) -> Any:
-    """0, 1, 2, ... on the device of another array."""
-    return np.cumsum(np.ones_like(like, shape=(count,), dtype=dtype), axis=0) - 1
 
 
 def sums_in(array: Any, windows: Windows) -> Any:
@@ -182,12 +178,8 @@ def window_counts(
             numbers.append(
                 end - max(start, first) if include_pad else min(end, size) - max(start, 0)
             )
-        common = windows.size[k]
-        made = np.full_like(like, common, shape=(len(numbers),))
-        for i, number in enumerate(numbers):
-            if number != common:
-                made[i] = number
-        found.append(made.reshape(-1, *[1] * (len(sizes) - 1 - k)))
+        counts = np.array(numbers, like.dtype).reshape(-1, *[1] * (len(sizes) - 1 - k))
+        found.append(constant_like(like, counts))
     return found
 
 

@@ -1,0 +1,138 @@
+"""Dropout: elements or channels set to zero at random while training."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from lamina import errors
+from lamina.core.tensor import wrap
+from lamina.ops.choices import change_by
+from lamina.ops.pointwise import mul
+from lamina.ops.random import draw
+
+__all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]
+
+# What SELU tends to for very negative inputs, negated: alpha dropout sets elements to that.
+_SATURATION = 1.7580993408473766
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise errors.InvalidValue(
+            f"dropout probability has to be between 0 and 1, but got {p}",
+            help=["p is the share of elements that are set to zero"],
+        )
+
+
+def _kept(input: Any, p: float, features: bool) -> Any:
+    """1 where an element (or a channel of a sample) is kept, 0 where it is dropped."""
+    shape = input._array.shape
+    if features:
+        if len(shape) < 2:
+            raise errors.InvalidArgument(
+                "Feature dropout requires at least 2 dimensions in the input"
+            )
+        shape = (*shape[:2], *[1] * (len(shape) - 2))
+    array = draw("chosen", None, shape, input._array.dtype, input.device, 1 - p)
+    return wrap(array, None)
+
+
+def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool = False) -> Any:
+    """Zeros with probability `p`; what is kept is scaled so that the expected sum stays."""
+    _check_probability(p)
+    if p == 0 or not training or not input._array.size:
+        return input
+    kept = _kept(input, p, features) if p < 1 else wrap(input._array * 0, None)
+    if p < 1:
+        kept = kept / (1 - p)
+    return change_by(mul, input, kept) if inplace else mul(input, kept)
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Set elements to zero with probability `p`, and scale the others by `1 / (1 - p)`.
+
+    Args:
+        input: any tensor.
+        p: the probability.
+        training: whether to do anything at all.
+        inplace: whether to change the input itself.
+
+    >>> import lamina
+    >>> lamina.dropout(lamina.ones(3), 0.5, False)
+    tensor([1., 1., 1.])
+    """
+    return _dropped(input, p, training, inplace)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Set whole channels of (N, C, L) or (C, L) to zero with probability `p`."""
+    ndim = input._array.ndim
+    if ndim not in (2, 3):
+        raise errors.InvalidArgument(
+            f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input."
+        )
+    return _of_samples(input, p, training, inplace, ndim == 3)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Set whole channels of (N, C, H, W) to zero with probability `p`.
+
+    The first two dimensions of a 3-dimensional input count as N and C.
+    """
+    _check_probability(p)
+    ndim = input._array.ndim
+    if ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: received a {ndim}D input; channels are taken to be dimension 1",
+            stacklevel=2,
+        )
+    return _dropped(input, p, training, inplace, features=True)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability `p`."""
+    ndim = input._array.ndim
+    if ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: received a {ndim}D input; channels are taken to be dimension 1",
+            stacklevel=2,
+        )
+    return _of_samples(input, p, training, inplace, ndim != 4)
+
+
+def _of_samples(input: Any, p: float, training: bool, inplace: bool, batched: bool) -> Any:
+    """Feature dropout, of a single sample too."""
+    if batched:
+        return _dropped(input, p, training, inplace, features=True)
+    _check_probability(p)
+    return _dropped(input.unsqueeze(0), p, training, inplace, features=True).squeeze(0)
+
+
+def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, features: bool) -> Any:
+    """Dropout that keeps mean 0 and variance 1, for networks of SELU."""
+    _check_probability(p)
+    if p == 0 or not training or not input._array.size:
+        return input
+    if p == 1:
+        zeros = wrap(input._array * 0, None)
+        return change_by(mul, input, zeros) if inplace else mul(input, zeros)
+    kept = _kept(input, p, features)
+    scale = 1 / math.sqrt((_SATURATION * _SATURATION * p + 1) * (1 - p))
+    shift = (kept - 1) * (_SATURATION * scale) + _SATURATION * scale * p
+    if inplace:
+        return change_by(mul, input, kept * scale).add_(shift)
+    return mul(input, kept * scale) + shift
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout that keeps mean 0 and variance 1, for networks of SELU; see `dropout`."""
+    return _alpha_dropped(input, p, training, inplace, features=False)
+
+
+def feature_alpha_dropout(
+    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Any:
+    """Alpha dropout of whole channels; see `alpha_dropout`."""
+    return _alpha_dropped(input, p, training, inplace, features=True)
