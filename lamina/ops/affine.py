@@ -10,26 +10,18 @@ from lamina.core.fast_products import affine_caller, affine_op
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.matmul import check_tensors, dot_of, legacy, refuse, refuse_bool
+from lamina.ops.matmul import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
 
 __all__: list[str] = []
 
 
 def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
     shape = input.shape
-    rows = input if len(shape) == 2 else input.reshape(_rows(shape))
+    rows = input if len(shape) == 2 else input.reshape(rows_of(shape))
     result = dot_of(rows, weight.T)
     if bias is not None:
         result += bias
     return result if len(shape) == 2 else result.reshape((*shape[:-1], weight.shape[0]))
-
-
-def _rows(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The shape of a batch of vectors as a matrix."""
-    count = 1
-    for length in shape[:-1]:
-        count *= length
-    return count, shape[-1]
 
 
 def _bias_rule(F: Any, g: Any, bias_shape: Any) -> Any:
@@ -40,15 +32,15 @@ def _input_rule(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
     weight = F.conj(weight)
     if len(input_shape) == 2:
         return F.mm(g, weight)
-    rows = F.reshape(g, _rows(tuple(g.shape)))
+    rows = F.reshape(g, rows_of(tuple(g.shape)))
     return F.reshape(F.mm(rows, weight), input_shape)
 
 
 def _weight_rule(F: Any, g: Any, input: Any, weight_shape: Any) -> Any:
     # In this order the result has the layout of the weight, and can become its `.grad` as it is.
     if g.ndim != 2:
-        g = F.reshape(g, _rows(tuple(g.shape)))
-        input = F.reshape(input, _rows(tuple(input.shape)))
+        g = F.reshape(g, rows_of(tuple(g.shape)))
+        input = F.reshape(input, rows_of(tuple(input.shape)))
     return F.conj(F.mm(F.conj_transpose(g), input))
 
 
@@ -92,12 +84,12 @@ def _check_linear(input: Tensor, weight: Tensor, bias: Any) -> None:
     refuse_bool("addmm_impl_cpu_", input._array)
     shape, other_shape = input._array.shape, weight._array.shape[::-1]
     if shape[-1] != other_shape[0]:
-        raise product_mismatch(input, weight, _rows(shape), other_shape, is_layer=True)
+        raise product_mismatch(input, weight, rows_of(shape), other_shape, is_layer=True)
     if bias is not None and bias.ndim and bias._array.shape[-1] not in (1, other_shape[1]):
         raise refuse(
             f"The expanded size of the tensor ({other_shape[1]}) must match the existing size "
             f"({bias._array.shape[-1]}) at non-singleton dimension 1.  Target sizes: "
-            f"{[_rows(shape)[0], other_shape[1]]}.  Tensor sizes: {list(bias._array.shape)}",
+            f"{[rows_of(shape)[0], other_shape[1]]}.  Tensor sizes: {list(bias._array.shape)}",
             "the bias must have one element for each row of the weight",
         )
 

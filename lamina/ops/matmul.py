@@ -150,6 +150,15 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 mm.op = _mm_op  # type: ignore[attr-defined]
 
+
+def rows_of(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The shape of a batch of vectors as a matrix."""
+    count = 1
+    for length in shape[:-1]:
+        count *= length
+    return count, shape[-1]
+
+
 # --- batches -----------------------------------------------------------------------------------
 
 
@@ -162,7 +171,7 @@ def _matmul(input: Any, other: Any) -> Any:
     if other.ndim == 2 and input.flags.c_contiguous:
         # One large product instead of one for each matrix of the batch.
         shape = input.shape
-        return input.reshape(-1, shape[-1]).dot(other).reshape((*shape[:-1], other.shape[1]))
+        return input.reshape(rows_of(shape)).dot(other).reshape((*shape[:-1], other.shape[1]))
     return np.matmul(input, other)
 
 
@@ -192,10 +201,10 @@ def _grad_of_second(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
     if input.ndim == 1:
         input = F.reshape(input, (1, input.shape[0]))
     if len(other_shape) <= 2 and input.ndim > 2:
-        rows = F.reshape(input, (-1, input.shape[-1])) if input.shape[-1] else None
-        if rows is not None and g.shape[-1]:
-            grad = F.mm(F.conj_transpose(rows), F.reshape(g, (-1, g.shape[-1])))
-            return grad if len(other_shape) == 2 else F.reshape(grad, tuple(other_shape))
+        # One large product instead of a sum over those of the batch.
+        rows = F.reshape(input, rows_of(input.shape))
+        grad = F.mm(F.conj_transpose(rows), F.reshape(g, rows_of(g.shape)))
+        return grad if len(other_shape) == 2 else F.reshape(grad, tuple(other_shape))
     grad = F.matmul(F.conj_transpose(input), g)
     size = other_shape if len(other_shape) > 1 else (other_shape[0], 1)
     if grad.shape != size:

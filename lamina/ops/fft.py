@@ -1,0 +1,432 @@
+"""Discrete Fourier transforms.
+
+Three operations do the work: between complex numbers, from real ones, and to real ones. What a
+transform is divided by is named by `norm`: "backward" divides the inverse by n, "forward" the
+forward transform, "ortho" both by the square root. So the adjoint of a transform is the opposite
+transform with "backward" and "forward" exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import dtypes
+from lamina.core.call import operation
+from lamina.core.op import traced
+from lamina.core.samples import sample
+from lamina.core.tensor import Tensor
+from lamina.ops.axes import axis_of
+from lamina.ops.contraction import into
+from lamina.ops.data import tensor
+from lamina.ops.matmul import check_tensors, legacy, refuse
+
+__all__: list[str] = []
+
+_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+Sizes = tuple[int, ...]
+
+# --- the three operations ----------------------------------------------------------------------
+
+
+def _resized(input: Any, shape: Sizes) -> Any:
+    if input.shape == shape:
+        return input
+    inside = tuple(slice(0, min(m, n)) for m, n in zip(input.shape, shape, strict=True))
+    cut = input[inside]
+    if cut.shape == shape:
+        return cut.copy()
+    made = np.zeros_like(input, shape=shape)
+    made[inside] = cut
+    return made
+
+
+fft_resized = operation(
+    "fft_resized",
+    _resized,
+    grad={"input": lambda F, g, input_shape: F.fft_resized(g, input_shape)},
+    node_name="ConstantPadNdBackward0",
+    samples=lambda make: [sample(make(2, 5), (2, 3)), sample(make(2, 3), (4, 2))],
+    doc="A tensor cut off, or continued with zeros, at the end of each dimension.",
+)
+
+
+def _c2c(input: Any, s: Sizes, dim: Sizes, norm: str, is_forward: bool) -> Any:
+    function = np.fft.fftn if is_forward else np.fft.ifftn
+    return function(input, s=s, axes=dim, norm=norm)
+
+
+fft_c2c = operation(
+    "fft_c2c",
+    _c2c,
+    grad={
+        "input": lambda F, g, input_shape, s, dim, norm, is_forward: F.fft_resized(
+            F.fft_c2c(g, s, dim, opposite(norm), not is_forward), input_shape
+        )
+    },
+    node_name="FftC2CBackward0",
+    doc="The Fourier transform between complex numbers.",
+)
+
+
+def opposite(norm: str) -> str:
+    """What the opposite transform is divided by, to be the adjoint."""
+    return _OPPOSITE[norm]
+
+
+def _r2c(input: Any, s: Sizes, dim: Sizes, norm: str, is_half: bool) -> Any:
+    function = np.fft.rfftn if is_half else np.fft.fftn
+    return function(input, s=s, axes=dim, norm=norm)
+
+
+def _r2c_rule(
+    F: Any, g: Any, input_shape: Sizes, input_dtype: Any, s: Sizes, dim: Sizes, norm: str
+) -> Any:
+    whole = F.fft_resized(g, sized(tuple(g.shape), dim, s))
+    back = F.fft_c2c(whole, s, dim, opposite(norm), False)
+    return F.fft_resized(F.cast_like_input(back, input_dtype), input_shape)
+
+
+def sized(shape: Sizes, dim: Sizes, s: Sizes) -> Sizes:
+    """A shape with the lengths `s` in the dimensions `dim`."""
+    sizes = list(shape)
+    for d, n in zip(dim, s, strict=True):
+        sizes[d] = n
+    return tuple(sizes)
+
+
+fft_r2c = operation(
+    "fft_r2c",
+    _r2c,
+    grad={"input": _r2c_rule},
+    node_name="FftR2CBackward0",
+    samples=lambda make: [
+        sample(make(3, 5), (5,), (1,), "backward", True),
+        sample(make(3, 5), (4, 6), (0, 1), "ortho", True),
+        sample(make(3, 5), (5,), (1,), "forward", False),
+    ],
+    doc="The Fourier transform of real numbers; `is_half` leaves out what symmetry gives.",
+)
+
+
+def _c2r(input: Any, s: Sizes, dim: Sizes, norm: str) -> Any:
+    return np.fft.irfftn(input, s=s, axes=dim, norm=norm)
+
+
+def _c2r_rule(F: Any, g: Any, input_shape: Sizes, s: Sizes, dim: Sizes, norm: str) -> Any:
+    half = F.fft_r2c(g, s, dim, opposite(norm), True)
+    # All but the first (and, of an even number, the last) stand for two elements.
+    count = s[-1] - (s[-1] // 2 + 1)
+    return F.fft_resized(F.fft_doubled(half, dim[-1], count), input_shape)
+
+
+fft_c2r = operation(
+    "fft_c2r",
+    _c2r,
+    grad={"input": _c2r_rule},
+    node_name="FftC2RBackward0",
+    doc="The inverse Fourier transform to real numbers, of half a spectrum.",
+)
+
+
+def _doubled(input: Any, dim: int, count: int) -> Any:
+    made = input.copy()
+    place = (slice(None),) * (dim % input.ndim) + (slice(1, 1 + count),)
+    made[place] *= 2
+    return made
+
+
+fft_doubled = operation(
+    "fft_doubled",
+    _doubled,
+    grad={"input": lambda F, g, dim, count: F.fft_doubled(g, dim, count)},
+    samples=lambda make: [sample(make(3, 5), 1, 2)],
+    doc="A tensor with the elements from 1 to `count` of a dimension doubled.",
+)
+
+# --- arguments ---------------------------------------------------------------------------------
+
+
+def _norm_of(norm: str | None) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in _OPPOSITE:
+        raise refuse(f'Invalid normalization mode: "{norm}"')
+    return norm
+
+
+def _floating(name: str, input: Any, *, is_real: bool = False) -> Any:
+    """A tensor of floating-point numbers, complex or not."""
+    check_tensors(name, ("input", input))
+    if is_real and input.is_complex():
+        raise refuse(f"{name} expects a real input tensor, but got {legacy(input)}")
+    if not input.dtype.is_differentiable:
+        return input.to(dtypes.get_default_dtype())
+    if input.dtype.itemsize == 2:
+        raise refuse(f"Unsupported dtype {legacy(input)}", "convert it first: `.float()`")
+    return input
+
+
+def _complex(input: Any) -> Any:
+    return input if input.is_complex() else input.to(input.dtype.to_complex())
+
+
+def _one(input: Tensor, n: int | None, dim: int, *, is_spectrum: bool = False) -> tuple[Any, Any]:
+    """The lengths and dimensions of a transform along one dimension."""
+    if not input.ndim:
+        raise refuse("Dimension specified as -1 but tensor has no dimensions")
+    axis = axis_of(dim, input.ndim)
+    size = n
+    if size is None:
+        size = input._array.shape[axis]
+        size = 2 * (size - 1) if is_spectrum else size
+    if size < 1:
+        raise refuse(f"Invalid number of data points ({size}) specified")
+    return (size,), (axis,)
+
+
+def _many(
+    input: Tensor, s: Any, dim: Any, *, is_spectrum: bool = False
+) -> tuple[Sizes, Sizes]:
+    """The lengths and dimensions of a transform along several."""
+    ndim = input.ndim
+    dim = (dim,) if isinstance(dim, int) else dim
+    s = (s,) if isinstance(s, int) else s
+    if dim is None:
+        count = ndim if s is None else len(s)
+        if count > ndim:
+            raise refuse(f"Got shape with {count} values but input tensor only has {ndim} dimensions.")
+        axes = tuple(range(ndim - count, ndim))
+    else:
+        axes = tuple(axis_of(d, ndim) for d in dim)
+    if len(set(axes)) != len(axes):
+        raise refuse("FFT dims must be unique")
+    if s is not None and len(s) != len(axes):
+        raise refuse("When given, dim and shape arguments must have the same length")
+    shape = input._array.shape
+    sizes = [shape[a] if s is None or s[k] == -1 else s[k] for k, a in enumerate(axes)]
+    if is_spectrum and axes and (s is None or s[-1] == -1):
+        sizes[-1] = 2 * (shape[axes[-1]] - 1)
+    for size in sizes:
+        if size < 1:
+            raise refuse(f"Invalid number of data points ({size}) specified")
+    return tuple(sizes), axes
+
+
+# --- along one dimension -----------------------------------------------------------------------
+
+
+def fft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    r"""The discrete Fourier transform: $y_k = \sum_j x_j e^{-2 \pi i j k / n}$.
+
+    With `n` the input is cut off, or continued with zeros, to that length first.
+
+    >>> import lamina
+    >>> lamina.fft.fft(lamina.tensor([1.0, 0.0, 0.0, 0.0]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    input, norm = _floating("fft", input), _norm_of(norm)
+    s, axes = _one(input, n, dim)
+    if input.is_complex():
+        return into(out, fft_c2c(input, s, axes, norm, True))
+    return into(out, fft_r2c(input, s, axes, norm, False))
+
+
+def ifft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `fft`."""
+    input, norm = _floating("ifft", input), _norm_of(norm)
+    s, axes = _one(input, n, dim)
+    if input.is_complex():
+        return into(out, fft_c2c(input, s, axes, norm, False))
+    return into(out, traced.conj(fft_r2c(input, s, axes, opposite(norm), False)))
+
+
+def rfft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of real numbers: the first half, which has it all."""
+    input, norm = _floating("rfft", input, is_real=True), _norm_of(norm)
+    s, axes = _one(input, n, dim)
+    return into(out, fft_r2c(input, s, axes, norm, True))
+
+
+def irfft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `rfft`: real numbers. Give `n` if there was an odd number of them."""
+    input, norm = _complex(_floating("irfft", input)), _norm_of(norm)
+    s, axes = _one(input, n, dim, is_spectrum=True)
+    return into(out, fft_c2r(input, s, axes, norm))
+
+
+def hfft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of a signal that is Hermitian, of which half is given: real numbers."""
+    input, norm = _complex(_floating("hfft", input)), _norm_of(norm)
+    s, axes = _one(input, n, dim, is_spectrum=True)
+    return into(out, fft_c2r(traced.conj(input), s, axes, opposite(norm)))
+
+
+def ihfft(
+    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `hfft`."""
+    input, norm = _floating("ihfft", input, is_real=True), _norm_of(norm)
+    s, axes = _one(input, n, dim)
+    return into(out, traced.conj(fft_r2c(input, s, axes, opposite(norm), True)))
+
+
+# --- along several -----------------------------------------------------------------------------
+
+
+def fftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform along several dimensions (all of them by default)."""
+    input, norm = _complex(_floating("fftn", input)), _norm_of(norm)
+    return into(out, fft_c2c(input, *_many(input, s, dim), norm, True))
+
+
+def ifftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `fftn`."""
+    input, norm = _complex(_floating("ifftn", input)), _norm_of(norm)
+    return into(out, fft_c2c(input, *_many(input, s, dim), norm, False))
+
+
+def _last_dim(name: str, axes: Sequence[int]) -> None:
+    if not axes:
+        raise refuse(f"{name} must transform at least one axis")
+
+
+def rfftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of real numbers along several dimensions; half of the last."""
+    input, norm = _floating("rfftn", input, is_real=True), _norm_of(norm)
+    sizes, axes = _many(input, s, dim)
+    _last_dim("rfftn", axes)
+    return into(out, fft_r2c(input, sizes, axes, norm, True))
+
+
+def irfftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `rfftn`."""
+    input, norm = _complex(_floating("irfftn", input)), _norm_of(norm)
+    sizes, axes = _many(input, s, dim, is_spectrum=True)
+    _last_dim("irfftn", axes)
+    return into(out, fft_c2r(input, sizes, axes, norm))
+
+
+def hfftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of a Hermitian signal along several dimensions."""
+    input, norm = _complex(_floating("hfftn", input)), _norm_of(norm)
+    sizes, axes = _many(input, s, dim, is_spectrum=True)
+    _last_dim("hfftn", axes)
+    return into(out, fft_c2r(traced.conj(input), sizes, axes, opposite(norm)))
+
+
+def ihfftn(
+    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `hfftn`."""
+    input, norm = _floating("ihfftn", input, is_real=True), _norm_of(norm)
+    sizes, axes = _many(input, s, dim)
+    _last_dim("ihfftn", axes)
+    return into(out, traced.conj(fft_r2c(input, sizes, axes, opposite(norm), True)))
+
+
+def fft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform along two dimensions."""
+    return fftn(input, s, dim, norm, out=out)
+
+
+def ifft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `fft2`."""
+    return ifftn(input, s, dim, norm, out=out)
+
+
+def rfft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of real numbers along two dimensions; half of the last."""
+    return rfftn(input, s, dim, norm, out=out)
+
+
+def irfft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `rfft2`."""
+    return irfftn(input, s, dim, norm, out=out)
+
+
+def hfft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The Fourier transform of a Hermitian signal along two dimensions."""
+    return hfftn(input, s, dim, norm, out=out)
+
+
+def ihfft2(
+    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+) -> Any:
+    """The inverse of `hfft2`."""
+    return ihfftn(input, s, dim, norm, out=out)
+
+
+# --- frequencies and shifts --------------------------------------------------------------------
+
+
+def fftfreq(
+    n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies that the elements of `fft` belong to, for samples `d` apart."""
+    return _frequencies(np.fft.fftfreq(n, d), out, dtype, device, requires_grad)
+
+
+def rfftfreq(
+    n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies that the elements of `rfft` belong to, for samples `d` apart."""
+    return _frequencies(np.fft.rfftfreq(n, d), out, dtype, device, requires_grad)
+
+
+def _frequencies(values: Any, out: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    kind = dtypes.get_default_dtype() if dtype is None else dtype
+    return into(out, tensor(values, dtype=kind, device=device, requires_grad=requires_grad))
+
+
+def fftshift(input: Any, dim: Any = None) -> Any:
+    """The elements of a transform in order of frequency: zero in the middle."""
+    axes = _shift_axes(input, dim)
+    return traced.roll(input, [input.shape[a] // 2 for a in axes], axes)
+
+
+def ifftshift(input: Any, dim: Any = None) -> Any:
+    """The inverse of `fftshift`."""
+    axes = _shift_axes(input, dim)
+    return traced.roll(input, [(input.shape[a] + 1) // 2 for a in axes], axes)
+
+
+def _shift_axes(input: Any, dim: Any) -> list[int]:
+    check_tensors("fftshift", ("input", input))
+    if dim is None:
+        return list(range(input.ndim))
+    return [dim] if isinstance(dim, int) else list(dim)
