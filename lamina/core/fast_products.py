@@ -280,7 +280,7 @@ def affine_caller(
             code = frame.f_code
         made = _new(Tensor)
         made._array = result
-        made._grad = made._view = made._cell = made._hooks = None
+        made._shape = made._grad = made._view = made._cell = made._hooks = None
         if (weight._requires_grad or input._requires_grad or third._requires_grad) and (
             door.no_grad_threads == 0 or state.grad_enabled
         ):

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
-from typing import Any, Final, Self, final
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core import blame
+from lamina.core import blame, records
 from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import Node, OutputEdge
-from lamina.core.origins import CUT_DATA
+from lamina.core.origins import CUT_DATA, CUT_FROZEN
 from lamina.core.printing import tensor_repr
 from lamina.core.provenance import here
-from lamina.core.versions import INFERENCE, VersionCell
+from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, refresh
 from lamina.devices import backend_of, current_default, device, device_of, to_device
 
@@ -78,6 +78,42 @@ class Tensor:
     # The array's shape once somebody asked for it: comparing two of these tells whether a sum
     # broadcasts, and saves 0.08 us an op. `set_array` forgets it.
     _shape: tuple[int, ...] | None
+
+    if TYPE_CHECKING:
+        # Operations become methods in lamina.methods; type checkers learn of operators here.
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __bool__(self) -> bool: ...
+        def __int__(self) -> int: ...
+        def __float__(self) -> float: ...
+        def __index__(self) -> int: ...
 
     _is_param = False
     grad_cleared_at: Any = None
@@ -253,9 +289,24 @@ class Tensor:
             raise blame.integer_requires_grad(self.dtype, at_creation=False)
         if wanted and self._cell is INFERENCE and not state.inference:
             raise blame.inference_requires_grad(self)
+        self._note_flag(bool(wanted))
         self._requires_grad = bool(wanted)
-        if not wanted:
-            self.__dict__["frozen_at"] = here()
+
+    def _note_flag(self, wanted: bool) -> None:
+        """Note where gradients were asked for, or no longer; and a flag set on a passing `.data`."""
+        place = here()
+        notes = self.__dict__
+        owner = notes["data_of"]() if "data_of" in notes else None
+        if owner is not None:
+            owner.__dict__["flag_set_through_data"] = place
+        if wanted:
+            notes["asked_at"] = (next_stamp(), *place)
+            if "created" in notes:
+                self._origin = notes.pop("created")
+        elif self._requires_grad:
+            notes["frozen_at"] = place
+            notes.setdefault("created", self._origin)
+            self._origin = (*place, "requires_grad_", CUT_FROZEN, None)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -351,20 +402,24 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph. Changes through it are not noticed: prefer detach()."""
-        alias = wrap(self._array, (*here(), "data", CUT_DATA if self._requires_grad else None, root_of(self)))
-        alias.__dict__["data_of"] = self
+        if self.requires_grad:
+            alias = wrap(self._array, (*here(), "data", CUT_DATA, None))
+        else:
+            alias = wrap(self._array, (*here(), "data", None, root_of(self)))
+        alias.__dict__["data_of"] = weakref.ref(self)
         return alias
 
     @data.setter
     def data(self, value: Tensor) -> None:
         blame.check_assigned_data(self, value)
         set_array(self, value._array)
+        note_change_through_data(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._node is not None:
             raise blame.deepcopy_of_non_leaf(self, "pickle")
         array = backend_of(self.device).to_host(self._array)
-        state_of = {key: value for key, value in self.__dict__.items() if key not in _PRIVATE}
+        state_of = {key: value for key, value in self.__dict__.items() if key not in records.PRIVATE}
         return _rebuild, (array, self.dtype, str(self.device), self._requires_grad, state_of)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -378,7 +433,7 @@ class Tensor:
         twin._requires_grad = self._requires_grad
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
-        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _PRIVATE})
+        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k not in records.PRIVATE})
         return twin
 
     # Written in C: the engine's tables are keyed by leaves. A lookup never gets to the elementwise
@@ -419,7 +474,6 @@ class layout:  # noqa: N801  the public name is PyTorch's
 
 strided: Final = layout()
 
-_PRIVATE: Final = frozenset({"data_of", "frozen_at", "grad_cleared_at", "grad_filled_at"})
 _new: Final[Any] = object.__new__
 
 
@@ -440,6 +494,12 @@ def set_array(tensor: Tensor, array: Any) -> None:
     """Give a tensor another array: the only way to do so."""
     tensor._array = array
     tensor._shape = None
+
+
+def note_change_through_data(owner: Tensor) -> None:
+    """Note that values were changed where autograd does not see it."""
+    known = owner.__dict__.get("changed_through_data", ())
+    owner.__dict__["changed_through_data"] = (*known[-7:], (next_stamp(), *here()))
 
 
 def wrap(array: Any, origin: Any, kind: type[Tensor] = Tensor) -> Tensor:
@@ -475,8 +535,7 @@ def cell_of(tensor: Tensor) -> VersionCell:
 
 def retain(tensor: Tensor, node: Node) -> None:
     """Have a node write its gradient into the tensor's `.grad`."""
-    door.has_hooks = True
-    hooks_of(node).retained[tensor.output_nr] = weakref.ref(tensor)
+    hooks_of(node).retain(tensor.output_nr, tensor)
 
 
 def _pointer(array: Any) -> int:
