@@ -284,9 +284,8 @@ class Function(metaclass=FunctionMeta):
         """Run `forward`, and record the call if an argument requires grad."""
         place = here()
         is_split = cls.setup_context is not Function.setup_context
-        if is_split:
-            args = _bound(cls.forward, args, kwargs)
-            kwargs = {}
+        if is_split or kwargs:
+            args = _in_order(cls.forward, args, kwargs, is_split)
         for argument in args:
             if isinstance(argument, Tensor) and argument._view is not None:
                 refresh(argument)
@@ -300,7 +299,7 @@ class Function(metaclass=FunctionMeta):
                 output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
             else:
-                output = cls.forward(ctx, *args, **kwargs)
+                output = cls.forward(ctx, *args)
         finally:
             door.set_grad_enabled(before)
         call = function_results.Call(cls, ctx, args, place)
@@ -313,11 +312,17 @@ class Function(metaclass=FunctionMeta):
         return made if isinstance(output, tuple) else made[0]
 
 
-def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a `forward` without ctx, in order, with defaults filled in."""
-    bound = inspect.signature(forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+def _in_order(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], is_split: bool
+) -> tuple[Any, ...]:
+    """All arguments by position; a `forward` without ctx gets its defaults filled in."""
+    bound = inspect.signature(forward).bind(*(() if is_split else (None,)), *args, **kwargs)
+    if bound.kwargs:
+        raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(bound.kwargs))}'")
+    if is_split:
+        bound.apply_defaults()
+        return bound.args
+    return bound.args[1:]
 
 
 def _new_node(

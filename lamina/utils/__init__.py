@@ -1,0 +1,1 @@
+"""Tools around training: checkpointing, and data loading under the name known from PyTorch."""
