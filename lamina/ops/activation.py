@@ -16,6 +16,7 @@ from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.choices import change_by
+from lamina.ops.random import rand_like
 from lamina.ops.smooth_activation import gelu as gelu
 from lamina.ops.smooth_activation import glu as glu
 from lamina.ops.smooth_activation import hardshrink as hardshrink
@@ -186,7 +187,7 @@ def rrelu(
     """Each element if it is positive, else a fraction of it: random in training, else the mean."""
     if not training:
         return _run(_rrelu_op, inplace, input, (lower + upper) / 2)
-    factors = traced.rand_like(input) * (upper - lower) + lower
+    factors = rand_like(input) * (upper - lower) + lower
     return _run(_scaled_negative, inplace, input, factors)
 
 

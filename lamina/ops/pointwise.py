@@ -72,7 +72,7 @@ def _add_scaled_kernel(input: Any, other: Any, alpha: Any) -> Any:
 
 def _as_kind(alpha: Any, like: Any) -> Any:
     """A factor in the dtype of the array it multiplies, so that it can't widen the product."""
-    return like.dtype.type(alpha) if hasattr(like, "dtype") else alpha
+    return np.asarray(alpha).astype(like.dtype)[()] if hasattr(like, "dtype") else alpha
 
 
 def _check_alpha(input: Any, alpha: Any) -> None:

@@ -227,7 +227,7 @@ ldexp = binary(
     "ldexp",
     lambda input, other: np.multiply(input, np.exp2(other)),
     grad={
-        "input": lambda F, g, other: g * F.exp2(other),
+        "input": lambda F, g, other: g * F.conj(F.exp2(other)),
         "other": lambda F, g, out: g * F.conj(out) * 0.6931471805599453,
     },
     dtypes=TO_FLOAT,

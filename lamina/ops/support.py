@@ -37,7 +37,15 @@ def _sum_to_size(input: Any, size: Any) -> Any:
     axes = tuple(range(extra)) + tuple(
         k + extra for k, length in enumerate(size) if length == 1 and shape[k + extra] != 1
     )
-    return np.reshape(np.sum(input, axis=axes, keepdims=True) if axes else input, size)
+    if not axes:
+        return np.reshape(input, size)
+    if input.dtype.itemsize == 2 and input.dtype.kind in "fV":  # halves lose too much when added up
+        return np.reshape(_summed_in_float(input, axes), size)
+    return np.reshape(np.sum(input, axis=axes, keepdims=True), size)
+
+
+def _summed_in_float(input: Any, axes: tuple[int, ...]) -> Any:
+    return np.sum(input.astype(np.float32), axis=axes, keepdims=True).astype(input.dtype)
 
 
 sum_to_size = operation(
