@@ -39,7 +39,10 @@ class ReductionNode(OpNode):
             return OpNode.pull(self, F, g)
         values, shapes, kinds = self.context
         _, dim, keepdim, dtype = values
-        return (self.op.rules[0](F, g, shapes[0], dim, keepdim, dtype, kinds[0]),)
+        kind = kinds[0]
+        gradient = self.op.rules[0](F, g, shapes[0], dim, keepdim, dtype, kind)
+        is_usual = kind is FLOAT32 or kind is FLOAT64
+        return (gradient if is_usual else self._fitted(F, gradient, 0),)
 
 
 def reduction(

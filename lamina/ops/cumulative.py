@@ -8,13 +8,12 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.core.call import operation
+from lamina.core.call import HALVES, operation
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
 from lamina.ops.reduced import axis_of, numpy_dtype, on_lines, refuse_complex, sum_dtype
 
 _WIDE = {"float32": np.dtype(np.float64), "complex64": np.dtype(np.complex128)}
-_HALVES = frozenset({"float16", "bfloat16"})
 
 
 def _accumulated(ufunc: Any, input: Any, dim: int, dtype: Any) -> Any:
@@ -25,7 +24,7 @@ def _accumulated(ufunc: Any, input: Any, dim: int, dtype: Any) -> Any:
         input = input.astype(wanted)
     kind = sum_dtype(input, None)
     result_kind = input.dtype if kind is None else kind
-    if input.dtype.name in _HALVES:
+    if input.dtype.name in HALVES:
         input = input.astype(np.float32)
     wide = _WIDE.get(input.dtype.name, kind)
     found = ufunc.accumulate(on_lines(input), axis=axis, dtype=wide)
@@ -181,6 +180,8 @@ cummin = operation(
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
     axis = axis_of(dim, input.ndim)
+    if input.dtype.name in HALVES:
+        return _logcumsumexp(input.astype(np.float32), dim).astype(input.dtype)
     if input.dtype.kind not in "fc":
         raise errors.NotImplementedForDtype(
             f"logcumsumexp is not implemented for {input.dtype}", [(this_place(), "called here")]
@@ -210,10 +211,10 @@ NEVER: Final = -3e38
 """The logarithm of nothing, in a rule: minus infinity would make differences of infinities."""
 
 
-def _log_parts(F: Any, g: Any, out: Any, dim: int, part: Any) -> Any:
-    """log of the sum over k >= i of |g_k| exp(-out_k), over the g that `part` chooses."""
-    size = F.log(F.abs(g + (g == 0)))
-    terms = F.where(part, size, F.filled_like(size, (), NEVER)) - out
+def _log_parts(F: Any, size: Any, out: Any, dim: int, part: Any) -> Any:
+    """log of the sum over k >= i of size_k exp(-out_k), over the k that `part` chooses."""
+    logs = F.log(F.where(part, size, F.filled_like(size, (), 1)))
+    terms = F.where(part, logs, F.filled_like(logs, (), NEVER)) - out
     return F.turn_around(F.logcumsumexp(F.turn_around(terms, dim), dim), dim)
 
 
@@ -224,10 +225,9 @@ def _logcumsumexp_rule(
     if not input_shape:
         return g
     if input_dtype.kind == "c":
-        weight = F.conj(F.exp(-out)) * g
-        return F.conj(F.exp(input)) * _from_the_end(F, weight, dim)
+        return F.conj(F.exp(_log_parts(F, F.conj(g), out, dim, g != 0) + input))
     positive = F.exp(_log_parts(F, g, out, dim, g > 0) + input)
-    negative = F.exp(_log_parts(F, g, out, dim, g < 0) + input)
+    negative = F.exp(_log_parts(F, -g, out, dim, g < 0) + input)
     return positive - negative
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.op import traced
+from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import add_up, axes_of, axis_of
 
@@ -281,7 +281,7 @@ dist = operation(
             -_dist_rule(F, g, input, other, out, p, input_dtype)
         ),
     },
-    dtypes="promote",
+    dtypes=PROMOTE,
     samples=lambda make: [sample(make(3, 4), make(3, 4), p) for p in (2, 1, 3, _INFINITY)],
     doc="The norm of the difference of two tensors.",
 )

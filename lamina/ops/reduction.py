@@ -10,6 +10,7 @@ from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import HALVES, operation
 from lamina.core.fast_reductions import reduction
+from lamina.core.op import TO_FLOAT
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import (
     accept_numpy_names,
@@ -351,7 +352,7 @@ logsumexp = operation(
             * F.conj(F.exp(input - F.spread(out, input_shape, dim, keepdim)))
         )
     },
-    dtypes="to float",
+    dtypes=TO_FLOAT,
     samples=lambda make: [sample(make(3, 4), 0), sample(make(3, 4), (0, 1), True)],
     doc=r"The logarithm of the sum of exponentials, $\log\sum_i e^{x_i}$, without overflow.",
 )

@@ -9,7 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.op import NOT_WRITTEN, traced
+from lamina.core.op import NOT_WRITTEN, PROMOTE, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.reduced import axis_of
@@ -241,7 +241,7 @@ isin = operation(
     "isin",
     _isin,
     tensors="#elements #test_elements",
-    dtypes="promote",
+    dtypes=PROMOTE,
     samples=lambda make: [sample(make.integers(3, 4), make.integers(5))],
     doc="Whether each element is among the test elements.",
 )
