@@ -14,10 +14,20 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core import generator as streams
 from lamina.core.blame.words import this_place
+from lamina.core.call import operation
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door
+from lamina.core.op import ZERO
 from lamina.core.tensor import Tensor
-from lamina.devices import CPU, backend_of, current_recorder, device, fresh, to_device
+from lamina.devices import (
+    CPU,
+    backend_of,
+    current_recorder,
+    device,
+    device_of,
+    fresh,
+    to_device,
+)
 from lamina.ops.creation import place_of_device, settle, size_of
 
 __all__ = [
@@ -260,15 +270,37 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         array = draw("normal", generator, size_of((size,)), _kind(dtype), place_of_device(device), float(mean), float(std))
         return settle(array, "normal", requires_grad)
-    model = mean if isinstance(mean, Tensor) else std
     _check_std(std)
-    shape = np.broadcast_shapes(np.shape(getattr(mean, "_array", mean)), np.shape(getattr(std, "_array", std)))
-    noise = settle(draw("normal", generator, shape, model._array.dtype, model.device), "normal")
-    result = noise * std + mean  # type: ignore[operator]
+    result = _normal_around(mean, std, generator)
     if out is not None:
-        out.resize_(result.shape).copy_(result)
+        out.resize_(result.shape).copy_(result.detach())
         return out  # type: ignore[no-any-return]
-    return result.detach()  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
+
+
+def _normal_kernel(mean: Any, std: Any, generator: Any) -> Any:
+    model = mean if hasattr(mean, "dtype") else std
+    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    noise = draw("normal", generator, shape, model.dtype, device_of(model))
+    return noise * std + mean
+
+
+def _nothing_for(F: Any, g: Any, shape: Any) -> Any:
+    """A draw does not depend on its parameters differentiably: their gradients are zero."""
+    return F.sum_to_size(F.zeros_like(g), shape)
+
+
+_normal_around = operation(
+    "normal_around",
+    _normal_kernel,
+    tensors="#mean #std",
+    grad={
+        "mean": lambda F, g, mean_shape: _nothing_for(F, g, mean_shape),
+        "std": lambda F, g, std_shape: _nothing_for(F, g, std_shape),
+    },
+    node_name="NormalBackward0",
+    doc="Normal random numbers around given means, with given standard deviations.",
+)
 
 
 def _check_std(std: Any) -> None:
@@ -285,13 +317,30 @@ def _check_std(std: Any) -> None:
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones and zeros: each element is 1 with the probability that the input gives (or `p`)."""
-    chance = _probabilities(input if p is None else p)
-    array = draw("chosen", generator, input.shape, input._array.dtype, input.device, chance)
+    chance = input if p is None else p
+    _probabilities(chance)
+    result = _bernoulli_like(input, chance if p is not None else None, generator)
     if out is not None:
-        replace_values(out, array, "bernoulli")
-        result: Tensor = out
-        return result
-    return settle(array, "bernoulli")
+        replace_values(out, result._array, "bernoulli")
+        return out  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
+
+
+def _bernoulli_kernel(input: Any, p: Any, generator: Any) -> Any:
+    chance = input if p is None else getattr(p, "_array", p)
+    if hasattr(chance, "dtype"):
+        chance = to_device(chance, CPU) if device_of(chance).type != "meta" else 0.5
+    return draw("chosen", generator, input.shape, input.dtype, device_of(input), chance)
+
+
+_bernoulli_like = operation(
+    "bernoulli_like",
+    _bernoulli_kernel,
+    grad={"input": ZERO},
+    node_name="BernoulliBackward0",
+    halves_in_float=False,
+    doc="Ones and zeros, drawn with the probabilities that the input holds.",
+)
 
 
 def _probabilities(p: Any) -> Any:
