@@ -33,6 +33,9 @@ from lamina.ops.adaptive_pooling import (
 from lamina.ops.affine import (
     linear,
 )
+from lamina.ops.attention import (
+    scaled_dot_product_attention,
+)
 from lamina.ops.batch_normalization import (
     batch_norm,
     instance_norm,
@@ -44,6 +47,7 @@ from lamina.ops.class_loss import (
     multilabel_soft_margin_loss,
     nll_loss,
 )
+from lamina.ops.contraction import bilinear
 from lamina.ops.convolution import (
     conv1d,
     conv2d,
@@ -76,6 +80,9 @@ from lamina.ops.loss import (
     mse_loss,
     smooth_l1_loss,
     soft_margin_loss,
+)
+from lamina.ops.multi_head_attention import (
+    multi_head_attention_forward,
 )
 from lamina.ops.normalization import (
     group_norm,
@@ -119,6 +126,10 @@ from lamina.ops.probability_loss import (
     kl_div,
     poisson_nll_loss,
 )
+from lamina.ops.sampling import (
+    affine_grid,
+    grid_sample,
+)
 from lamina.ops.smooth_activation import (
     gelu,
     glu,
@@ -155,11 +166,13 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -186,6 +199,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "hardshrink",
     "hardsigmoid",
@@ -220,6 +234,7 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
@@ -237,6 +252,7 @@ __all__ = [
     "rms_norm",
     "rrelu",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",

@@ -109,6 +109,9 @@ def batch_norm(
         eps: added to the variance.
     """
     shape = input._array.shape
+    if not input._array.size:
+        made = input.clone() if weight is None else input * weight[0]
+        return made if bias is None else made + bias[0]
     if len(shape) < 2:
         raise errors.InvalidArgument(
             f"batch_norm: expected an input of at least 2 dimensions, but got size {list(shape)}"

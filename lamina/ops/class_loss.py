@@ -281,6 +281,10 @@ def multi_margin_loss(
     check_reduction(reduction)
     if p not in (1, 2):
         raise errors.InvalidValue(f"multi_margin_loss: only p == 1 and p == 2 supported, got {p}")
+    if not input._array.ndim:
+        input = input.unsqueeze(0)
+    if input._array.ndim == 1:
+        target = target.reshape(())
     return _multi_margin(input, target, weight, p, margin, reduction)
 
 
@@ -346,6 +350,8 @@ def multilabel_margin_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     check_reduction(reduction)
+    if not input._array.ndim:
+        input, target = input.unsqueeze(0), target.reshape(1)
     return _multilabel_margin(input, target, reduction)
 
 

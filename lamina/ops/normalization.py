@@ -21,7 +21,7 @@ def _layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Any, Any, Any]:
     split = input.ndim - len(normalized_shape)
-    rows = input.reshape(-1, math.prod(normalized_shape))
+    rows = input.reshape(math.prod(input.shape[:split]), math.prod(normalized_shape))
     made, mean, rate = kernels.standardized_rows(rows, eps)
     if weight is not None:
         made *= weight.reshape(-1)
@@ -137,7 +137,7 @@ def _group_norm_backward(
 ) -> tuple[Any, Any, Any]:
     """The same on tensors, as a function of the input alone: to be differentiated again."""
     shape = input.shape
-    rows = (shape[0], groups, -1)
+    rows = (shape[0], groups, math.prod(shape[1:]) // groups)
     standard, rate = standard_values(input.reshape(rows), (-1,), eps)
     scaled = g if weight is None else g * weight.reshape(-1, *[1] * (len(shape) - 2))
     of_input = through_statistics(scaled.reshape(rows), standard, rate, (-1,)).reshape(shape)
@@ -202,13 +202,13 @@ def check_channel_parameters(channels: int, **parameters: Any) -> None:
 
 
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float) -> tuple[Any, Any]:
-    rows = input.reshape(-1, math.prod(normalized_shape))
+    split = input.ndim - len(normalized_shape)
+    rows = input.reshape(math.prod(input.shape[:split]), math.prod(normalized_shape))
     square = np.expand_dims(np.vecdot(rows, rows), -1).real / max(rows.shape[-1], 1)
     rate = 1 / np.sqrt(square + eps)
     made = rows * rate
     if weight is not None:
         made = made * weight.reshape(-1)
-    split = input.ndim - len(normalized_shape)
     few = (*input.shape[:split], *[1] * len(normalized_shape))
     return made.reshape(input.shape), rate.reshape(few)
 

@@ -6,6 +6,7 @@ one array, since fresh memory costs more than arithmetic.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,8 @@ def layer_norm_backward(
     gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias, where `needs` asks for them."""
-    length = int(np.prod(size))
-    rows = input.reshape(-1, length)
-    g = gradient.reshape(-1, length)
+    shape = mean.size, math.prod(size)
+    rows, g = input.reshape(shape), gradient.reshape(shape)
     of_weight = of_bias = of_input = None
     if needs[2]:
         of_bias = np.add.reduce(g, axis=0).reshape(size)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lamina import errors
 from lamina.core.op import traced
 from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced_tensor
@@ -24,6 +26,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     >>> lamina.cosine_similarity(lamina.tensor([[1.0, 0.0]]), lamina.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
+    if x1._array.shape != x2._array.shape:
+        # Lengths are those of the broadcast vectors.
+        shape = np.broadcast_shapes(x1._array.shape, x2._array.shape)
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     length_1 = _length(x1, dim).clamp(min=eps)
     length_2 = _length(x2, dim).clamp(min=eps)
     return ((x1 / length_1) * (x2 / length_2)).sum(dim)

@@ -30,7 +30,8 @@ def _im2col(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
 
 def _col2im(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
     counts = geometry.output(sizes, kernel)
-    parts = input.reshape(input.shape[0], -1, *kernel, *counts)
+    channels = input.shape[1] // math.prod(kernel)
+    parts = input.reshape(input.shape[0], channels, *kernel, *counts)
     room = [size + 2 * p for size, p in zip(sizes, geometry.padding, strict=True)]
     made = np.zeros_like(input, shape=(*parts.shape[:2], *room))
     kernels.add_patches(made, parts, geometry)

@@ -31,7 +31,8 @@ __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 def _plane_gather(input: Any, indices: Any, rank: int) -> Any:
     lead = input.shape[: input.ndim - rank]
     flat = input.reshape(*lead, math.prod(input.shape[input.ndim - rank :]))
-    found = np.take_along_axis(flat, indices.reshape(*lead, -1), -1)
+    count = math.prod(indices.shape[len(lead) :])
+    found = np.take_along_axis(flat, indices.reshape(*lead, count), -1)
     return found.reshape(indices.shape)
 
 
@@ -40,7 +41,8 @@ def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
     area = math.prod(sizes)
     made = np.zeros_like(input, shape=(math.prod(lead) * area,))
     planes = constant_like(indices, np.arange(math.prod(lead)) * area)
-    index = indices.reshape(math.prod(lead), -1) + planes[:, None]
+    count = math.prod(input.shape[len(lead) :])
+    index = indices.reshape(math.prod(lead), count) + planes[:, None]
     np.add.at(made, index.reshape(-1), input.reshape(-1))
     return made.reshape(*lead, *sizes)
 

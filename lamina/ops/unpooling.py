@@ -23,7 +23,8 @@ __all__: list[str] = []
 def _max_unpool(input: Any, indices: Any, sizes: Any) -> Any:
     lead = input.shape[: input.ndim - len(sizes)]
     made = np.zeros_like(input, shape=(*lead, math.prod(sizes)))
-    np.put_along_axis(made, indices.reshape(*lead, -1), input.reshape(*lead, -1), -1)
+    flat = (*lead, math.prod(input.shape[len(lead) :]))
+    np.put_along_axis(made, indices.reshape(flat), input.reshape(flat), -1)
     return made.reshape(*lead, *sizes)
 
 

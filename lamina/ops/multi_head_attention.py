@@ -1,0 +1,209 @@
+"""Attention with several heads, each with its own projections."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.op import traced
+from lamina.core.tensor import wrap
+from lamina.ops.affine import linear
+from lamina.ops.attention import scaled_dot_product_attention
+from lamina.ops.dropout import dropout
+from lamina.ops.joining import cat
+
+__all__: list[str] = []
+
+
+def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> bool:
+    """Whether the inputs have a batch dimension; raise if they don't fit together."""
+    ndim = query.dim()
+    if ndim not in (2, 3) or key.dim() != ndim or value.dim() != ndim:
+        raise errors.InvalidArgument(
+            "query, key and value should all be 2-D (unbatched) or all 3-D (batched), but have "
+            f"{query.dim()}, {key.dim()} and {value.dim()} dimensions"
+        )
+    if padding is not None and padding.dim() != ndim - 1:
+        raise errors.InvalidArgument(
+            f"expected key_padding_mask to be {ndim - 1}-D, but found {padding.dim()}-D"
+        )
+    if mask is not None:
+        if mask.dim() not in (2, 3):
+            raise errors.InvalidArgument(
+                f"attn_mask's dimension {mask.dim()} is not supported; it should be 2 or 3"
+            )
+        if ndim == 2 and mask.dim() == 3 and mask.shape[0] != heads:
+            raise errors.InvalidArgument(
+                f"expected attn_mask of {heads} heads, but found {list(mask.shape)}"
+            )
+    return ndim == 3
+
+
+def _as_added(mask: Any, like: Any) -> Any:
+    """A mask as what is added to scores: here True means "takes no part"."""
+    if mask is None or mask._array.dtype.kind != "b":
+        return mask
+    return wrap(np.where(mask._array, -math.inf, 0).astype(like._array.dtype), None)
+
+
+def _projected(
+    query: Any, key: Any, value: Any, weight: Any, separate: Any, bias: Any
+) -> tuple[Any, Any, Any]:
+    """Queries, keys and values through their projections."""
+    size = query.shape[-1]
+    if separate is None:
+        if key is value and query is key:
+            joint = linear(query, weight, bias)
+            return joint[..., :size], joint[..., size : 2 * size], joint[..., 2 * size :]
+        separate = weight[:size], weight[size : 2 * size], weight[2 * size :]
+    biases = (None,) * 3 if bias is None else (bias[:size], bias[size : 2 * size], bias[2 * size :])
+    return tuple(  # type: ignore[return-value]
+        linear(x, w, b) for x, w, b in zip((query, key, value), separate, biases, strict=True)
+    )
+
+
+def _heads(x: Any, count: int, heads: int, size: int) -> Any:
+    """(L, N, heads * size) as (N * heads, L, size)."""
+    return x.reshape(x.shape[0], count * heads, size).transpose(0, 1)
+
+
+def _grown(mask: Any, by: int) -> Any:
+    """A mask with room for more keys, which all take part."""
+    if mask is None:
+        return None
+    array = mask._array
+    more = np.zeros_like(array, shape=(*array.shape[:-1], by))
+    return wrap(np.concatenate([array, more], axis=-1), None)
+
+
+def _merged(mask: Any, padding: Any, count: int, heads: int, keys: int) -> Any:
+    """The masks of positions and of padding together, for each head of each sample."""
+    if mask is not None and mask.dim() == 2:
+        mask = mask.unsqueeze(0)
+    if padding is None:
+        return mask
+    if padding.shape != (count, keys):
+        raise errors.InvalidArgument(
+            f"expecting key_padding_mask shape of {(count, keys)}, but got {tuple(padding.shape)}"
+        )
+    spread = padding.view(count, 1, 1, keys).expand(-1, heads, -1, -1)
+    spread = spread.reshape(count * heads, 1, keys)
+    return spread if mask is None else mask + spread
+
+
+def multi_head_attention_forward(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:
+    """Attention with several heads, between projections.
+
+    Args:
+        query, key, value: (L, N, E), (S, N, E), (S, N, E), or without N.
+        embed_dim_to_check: E.
+        num_heads: how many heads share E.
+        in_proj_weight, in_proj_bias: the projections of query, key and value, stacked.
+        bias_k, bias_v: a further key and value, or None.
+        add_zero_attn: whether to add a key and value of zeros.
+        dropout_p: the probability with which weights are set to zero in training.
+        out_proj_weight, out_proj_bias: the projection of the result.
+        training: whether to drop weights.
+        key_padding_mask: (N, S); True for keys that take no part, or what is added to scores.
+        need_weights: whether to return the weights too.
+        attn_mask: (L, S) or (N * num_heads, L, S), with the same meaning.
+        use_separate_proj_weight: whether the projections are the next three instead.
+        q_proj_weight, k_proj_weight, v_proj_weight: projections of query, key and value.
+        static_k, static_v: keys and values (N * num_heads, S, E / num_heads), instead of projected
+            ones.
+        average_attn_weights: whether the weights are averaged over heads.
+        is_causal: says that `attn_mask` is the causal mask.
+
+    Returns:
+        The result (L, N, E), and the weights (N, L, S) or None.
+    """
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if is_causal and attn_mask is None:
+        raise errors.InvalidArgument(
+            "Need attn_mask if specifying the is_causal hint.", help=["pass the causal mask too"]
+        )
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        is_causal = False
+    attn_mask, padding = _as_added(attn_mask, query), _as_added(key_padding_mask, query)
+    if not batched:
+        same = key is query, value is key
+        query = query.unsqueeze(1)
+        key = query if same[0] else key.unsqueeze(1)
+        value = key if same[1] else value.unsqueeze(1)
+        padding = None if padding is None else padding.unsqueeze(0)
+    length, count, size = query.shape
+    if size != embed_dim_to_check or size % num_heads:
+        raise errors.InvalidArgument(
+            f"was expecting embedding dimension of {embed_dim_to_check}, divisible by num_heads="
+            f"{num_heads}, but got {size}"
+        )
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected(query, key, value, in_proj_weight, separate, in_proj_bias)
+    if bias_k is not None and bias_v is not None:
+        k, v = cat([k, bias_k.repeat(1, count, 1)]), cat([v, bias_v.repeat(1, count, 1)])
+        attn_mask, padding = _grown(attn_mask, 1), _grown(padding, 1)
+    width = size // num_heads
+    q = _heads(q, count, num_heads, width)
+    k = _heads(k, count, num_heads, width) if static_k is None else static_k
+    v = _heads(v, count, num_heads, width) if static_v is None else static_v
+    if add_zero_attn:
+        zero = wrap(np.zeros_like(k._array, shape=(count * num_heads, 1, width)), None)
+        k, v = cat([k, zero], dim=1), cat([v, zero], dim=1)
+        attn_mask, padding = _grown(attn_mask, 1), _grown(padding, 1)
+    mask = _merged(attn_mask, padding, count, num_heads, k.shape[1])
+    drop = dropout_p if training else 0.0
+    made, weights = _averaged(q, k, v, mask, drop, need_weights, is_causal)
+    made = linear(
+        made.transpose(0, 1).reshape(length * count, size), out_proj_weight, out_proj_bias
+    ).view(length, count, size)
+    if weights is not None:
+        weights = weights.view(count, num_heads, length, k.shape[1])
+        weights = weights.mean(1) if average_attn_weights else weights
+        weights = weights if batched else weights.squeeze(0)
+    return made if batched else made.squeeze(1), weights
+
+
+def _averaged(
+    q: Any, k: Any, v: Any, mask: Any, drop: float, need_weights: bool, is_causal: bool
+) -> tuple[Any, Any]:
+    """Values averaged for each head, and the weights if they are needed."""
+    if not need_weights:
+        return scaled_dot_product_attention(q, k, v, mask, drop, is_causal), None
+    scores = traced.matmul(q * math.sqrt(1 / q.shape[-1]), k.transpose(-2, -1))
+    if mask is not None:
+        scores = scores + mask
+    weights = traced.softmax(scores, -1)
+    if drop:
+        weights = dropout(weights, drop)
+    return traced.matmul(weights, v), weights
