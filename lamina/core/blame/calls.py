@@ -62,6 +62,8 @@ def kernel_failed(op: Any, values: list[Any], tensors: Sequence[Any], error: Exc
         mismatch = _broadcast_mismatch(op, tensors, shapes, place)
         if mismatch is not None:
             return mismatch
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
+        return dim_out_of_range(error.axis, error.ndim)
     kind: type[errors.LaminaError] = errors.InvalidValue
     if isinstance(error, IndexError):
         kind = errors.IndexOutOfRange
