@@ -149,7 +149,9 @@ def grad(
         inputs=targets,
         accumulate=False,
     )
+    place = here()
     for position, gradient in enumerate(found):
+        targets[position].__dict__["returned_at"] = place
         if gradient is None:
             if materialize_grads:
                 found[position] = traced.zeros_like(targets[position])

@@ -18,11 +18,10 @@ from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import KEEP, TO_FLOAT, Op, Rule, catalogue, raw, traced
 from lamina.core.provenance import here
-from lamina.core.saved import keep_input, keep_result, unpack
+from lamina.core.records import note_cut
+from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
 from lamina.core.origins import (
-    CUT_INFERENCE,
     CUT_INTEGER,
-    CUT_NO_GRAD,
     CUT_NOT_DIFFERENTIABLE,
     INFERENCE_VIEW,
     MULTIPLE,
@@ -63,6 +62,10 @@ class OpNode(Node):
         if self.saved is None:
             raise blame.graph_freed(self)
         return unpack(self, self.saved[slot], F)
+
+    def raw_saved(self, slot: int) -> Any:
+        """The handle on the kept value of one slot, on which hooks can be put."""
+        return raw_saved(self, slot)
 
     def pull(self, F: Any, g: Any) -> Any:
         """Run the rule of each input that wants a gradient."""
@@ -108,9 +111,13 @@ class OpNode(Node):
 
     def _fitted(self, F: Any, gradient: Any, k: int) -> Any:
         """Undo broadcasting and promotion of input `k` in a gradient."""
-        if gradient is None or self.op.dtypes is KEEP:
-            return gradient
+        if gradient is None:
+            return None
         shape, kind = self.context.shapes[k], self.context.dtypes[k]
+        if self.op.dtypes is KEEP:
+            # A half times a Python number may have become float32 on the way.
+            is_half = kind is not None and kind.name in HALVES
+            return F.cast_like_input(gradient, kind) if is_half else gradient
         if shape is not None and gradient.shape != shape:
             gradient = F.sum_to_size(gradient, shape)
         if kind is not None:
@@ -345,7 +352,10 @@ def _wrap_results(
     many = isinstance(result, tuple | list)
     arrays = [as_array(part) for part in result] if many else [as_array(result)]
     place = here()
-    differentiable = [a is not None and a.dtype.kind in "fcV" for a in arrays]
+    differentiable = [
+        a is not None and a.dtype.kind in "fcV" and k not in op.constants
+        for k, a in enumerate(arrays)
+    ]
     records = records and any(differentiable)
     origin = None if records else _origin(op, place, tensors, wants, arrays)
     made = [None if a is None else wrap(a, origin) for a in arrays]
@@ -369,13 +379,15 @@ def _origin(op: Op, place: tuple[Any, int], tensors: list[Tensor], wants: bool, 
     reason = None
     if wants:
         if state.inference:
-            reason = CUT_INFERENCE
+            reason = state.off_reason
         elif not state.grad_enabled:
-            reason = CUT_NO_GRAD
+            reason = state.off_reason
         elif not op.is_differentiable:
             reason = CUT_NOT_DIFFERENTIABLE
         else:
             reason = CUT_INTEGER
+        if reason is CUT_INTEGER or reason is CUT_NOT_DIFFERENTIABLE:
+            note_cut(place, op.name, reason, tensors)
     return (*place, op.name, reason, None if reason else root_of(*tensors))
 
 
@@ -394,6 +406,11 @@ def record(op: Op, values: list[Any], made: list[Any], place: tuple[Any, int]) -
     node._hooks = None
     node.outputs = len(made)
     node.stamp = next_stamp()
+    if state.pack_hooks:  # they see results as what they are: computed from something
+        for index, tensor in enumerate(made):
+            if tensor is not None and tensor.dtype.is_differentiable:
+                tensor._node = OutputEdge(node, index) if len(made) > 1 else node
+                tensor._requires_grad = True
     node.remember(values, made, tuple(_needs(values[p]) for p in op.tensor_positions))
     return node
 

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
 from typing import Any, Final
 
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import OpNode, as_array, execute, publish
+from lamina.core.call import HALVES, OpNode, as_array, execute, publish
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, raw
+from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, parameters_of, raw
+from lamina.core.records import note_cut
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.samples import binary_samples, unary_samples
-from lamina.core.saved import KeptResult, keep_input, keep_result, unpack
-from lamina.core.origins import CUT_NO_GRAD, CUT_NOT_DIFFERENTIABLE
+from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
+from lamina.core.origins import CUT_NOT_DIFFERENTIABLE
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import refresh
@@ -55,6 +55,11 @@ class PointwiseNode(OpNode):
         kind, position = self.op.slots[slot]
         return unpack(self, self.saved[2 if kind == "out" else position], F)
 
+    def raw_saved(self, slot: int) -> Any:
+        """The handle on the kept value of one slot of the op."""
+        kind, position = self.op.slots[slot]
+        return raw_saved(self, 2 if kind == "out" else position)
+
     def remember(self, values: list[Any], made: list[Any], needs: tuple[bool, ...]) -> None:
         """Keep x, y and out as the wanted rules ask, and the geometry if anything must be undone."""
         mask = sum(1 << k for k, need in enumerate(needs) if need)
@@ -69,9 +74,14 @@ class PointwiseNode(OpNode):
         else:
             self.saved = NOTHING
         result = made[0]._array
-        geometry = tuple(_geometry(value, result) for value in values)
-        plain = (result.shape, None)
-        self.context = None if all(g in (plain, (None, None)) for g in geometry) else geometry
+        # A rule mixes what was kept: with other dtypes, or halves and Python numbers (bfloat16
+        # times 2.0 is float32 to NumPy), its gradient need not have the input's dtype.
+        is_plain = result.dtype.name not in HALVES and all(
+            value._array.dtype == result.dtype for value in values if isinstance(value, Tensor)
+        )
+        geometry = tuple(_geometry(value, is_plain) for value in values)
+        fits = is_plain and all(shape in (None, result.shape) for shape, _ in geometry)
+        self.context = None if fits else geometry
 
 
 class UnaryNode(PointwiseNode):
@@ -178,7 +188,7 @@ def _node_base(grad: Mapping[str, Rule] | None) -> type[BinaryNode]:
     """The kind of node that suits the rules of a binary operation."""
     if grad is None:
         return BinaryNode
-    wanted = [tuple(signature(grad[key]).parameters)[2:] for key in ("input", "other")]
+    wanted = [parameters_of(grad[key])[2:] for key in ("input", "other")]
     if wanted == [(), ()]:
         return PassingNode
     return CrossingNode if wanted == [("other",), ("input",)] else BinaryNode
@@ -191,19 +201,18 @@ def _fit(F: Any, gradient: Any, shape: tuple[int, ...] | None, kind: Any) -> Any
     return gradient if kind is None else F.cast_like_input(gradient, kind)
 
 
-def _geometry(value: Any, result: Any) -> tuple[Any, Any]:
-    """An input's shape, and its dtype if that is not the result's; (None, None) for a number."""
+def _geometry(value: Any, is_plain: bool) -> tuple[Any, Any]:
+    """An input's shape, and its dtype unless all are the same; (None, None) for a number."""
     if not isinstance(value, Tensor):
         return (None, None)
-    kind = value._array.dtype
-    return value._array.shape, (None if kind == result.dtype else kind)
+    return value._array.shape, (None if is_plain else value._array.dtype)
 
 
 def _five(rule: Rule, names: Sequence[str]) -> Any:
     """The rule as a function of (F, g, x, y, out); None for the identity, which needs no call."""
     if rule is SAME:
         return None
-    wanted = tuple(signature(rule).parameters)[2:]
+    wanted = parameters_of(rule)[2:]
     places = {**dict(zip(names, "xy", strict=False)), "out": "out"}
     pattern = tuple(places[name] for name in wanted)
     table: dict[tuple[str, ...], Callable[[], Any]] = {
@@ -360,7 +369,12 @@ def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any) -> Any:
     """The origin of an unrecorded result (see `tensor.Origin`)."""
     reason = root = None
     if first._requires_grad or second._requires_grad:
-        reason = CUT_NO_GRAD if op.is_differentiable else CUT_NOT_DIFFERENTIABLE
+        if op.is_differentiable:
+            reason = state.off_reason
+        else:
+            reason = CUT_NOT_DIFFERENTIABLE
+            if first._node is None and second._node is None:
+                note_cut((code, lasti), op.name, reason, (first, second), deep=False)
     else:
         root = first._origin
         if root is not None:
@@ -494,6 +508,7 @@ class _Number:
     _requires_grad = False
     _origin = None
     _cell = None
+    _node = None
 
 
 NUMBER: Final[Any] = _Number()

@@ -23,7 +23,7 @@ from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import Op
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
-from lamina.core.tensor import Tensor, cell_of, hooks_of, refresh, wrap
+from lamina.core.tensor import Tensor, cell_of, note_change_through_data, hooks_of, refresh, wrap
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.origins import RECORDED
 from lamina.core.views import replay
@@ -116,6 +116,12 @@ def _write(name: str, target: Tensor, result: Any) -> None:
     np.copyto(array, result, casting="unsafe")
     if target._cell is not INFERENCE:
         cell_of(target).bump(*here())
+    owner = target if target._view is None else target._view.base
+    origin = owner._origin
+    if origin is not None and origin[2] == "data" and "data_of" in owner.__dict__:
+        owner = owner.__dict__["data_of"]()
+        if owner is not None:
+            note_change_through_data(owner)
 
 
 def rebase(target: Tensor, result: Tensor) -> None:
@@ -129,6 +135,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     view = target._view
     if view is None:
         _move_retained(target, node)
+        _note_lost_leaf(target)
         target._node = result._node
         target._requires_grad = True
         target._origin = None
@@ -144,12 +151,19 @@ def rebase(target: Tensor, result: Tensor) -> None:
     slices.code, slices.lasti = node.code, node.lasti
     slices.stamp = next_stamp()
     _move_retained(base, slices)
+    _note_lost_leaf(base)
     base._node = slices
     base._requires_grad = True
     base._origin = None
     view.creation = RECORDED
     view.version = -1
     refresh(target)
+
+
+def _note_lost_leaf(tensor: Tensor) -> None:
+    """Note where a tensor was made that is a leaf no more."""
+    if tensor._node is None:
+        tensor.__dict__["was_leaf"] = tensor._origin
 
 
 def _keep_written(node: Any, target: Tensor) -> None:
@@ -174,7 +188,8 @@ def _move_retained(tensor: Tensor, node: Node) -> None:
     old_node = old.node if isinstance(old, OutputEdge) else old
     index = tensor.output_nr
     if old_node._hooks is not None and index in old_node._hooks.retained:
-        hooks_of(node).retained[0] = old_node._hooks.retained.pop(index)
+        del old_node._hooks.retained[index]
+        hooks_of(node).retain(0, tensor)
 
 
 @final

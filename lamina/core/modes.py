@@ -14,30 +14,35 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self, final
 
+from lamina.core.origins import CUT_INFERENCE, CUT_NO_GRAD, SwitchedOff
+from lamina.core.provenance import here
+
 
 @final
 class ThreadState(threading.local):
     """The modes of the current thread."""
 
     grad_enabled: bool = True
+    # Why results are not recorded now: a `SwitchedOff` that knows where that was asked for.
+    off_reason: str = CUT_NO_GRAD
     inference: bool = False
     anomaly: bool = False
     check_nan: bool = True
     pack_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     saved_tensors_disabled: str | None = None
+    run: Any = None  # the general backward pass that is under way, innermost
 
 
 @final
 class Door:
     """What all threads must look at before they take the short way."""
 
-    __slots__ = ("_lock", "has_hooks", "is_watched", "no_grad_threads")
+    __slots__ = ("_lock", "is_watched", "no_grad_threads")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.is_watched = 0
         self.no_grad_threads = 0
-        self.has_hooks = False
 
     def watch(self, more: int) -> None:
         """Count one watcher more, or one less."""
@@ -128,11 +133,14 @@ class _GradMode(Mode):
         return mode if function is None else mode(function)
 
     def __enter__(self) -> None:
-        self._before = state.grad_enabled
+        self._before = state.grad_enabled, state.off_reason
         door.set_grad_enabled(self.wanted)
+        if not self.wanted:
+            state.off_reason = SwitchedOff(CUT_NO_GRAD, here())
 
     def __exit__(self, *_: object) -> None:
-        door.set_grad_enabled(self._before)
+        door.set_grad_enabled(self._before[0])
+        state.off_reason = self._before[1]
 
 
 @final
@@ -164,18 +172,21 @@ class set_grad_enabled(Mode):  # noqa: N801
     """Turns recording on or off at once, and back when used as a context."""
 
     def __init__(self, mode: bool) -> None:
-        self._before = state.grad_enabled
+        self._before = state.grad_enabled, state.off_reason
         self._wanted = bool(mode)
-        door.set_grad_enabled(self._wanted)
+        self._reason = CUT_NO_GRAD if mode else SwitchedOff(CUT_NO_GRAD, here())
+        self.__enter__()
 
     def __enter__(self) -> None:
         door.set_grad_enabled(self._wanted)
+        state.off_reason = self._reason
 
     def __exit__(self, *_: object) -> None:
-        door.set_grad_enabled(self._before)
+        door.set_grad_enabled(self._before[0])
+        state.off_reason = self._before[1]
 
     def __call__(self, function: Any) -> Any:
-        door.set_grad_enabled(self._before)
+        self.__exit__()
         return super().__call__(function)
 
     def copy(self) -> set_grad_enabled:
@@ -201,7 +212,9 @@ class inference_mode(Mode):  # noqa: N801
         self._wanted = bool(mode)
 
     def __enter__(self) -> Self:
-        self._before = (state.inference, state.grad_enabled)
+        self._before = (state.inference, state.grad_enabled, state.off_reason)
+        if self._wanted:
+            state.off_reason = SwitchedOff(CUT_INFERENCE, here())
         door.watch(self._wanted)
         state.inference = self._wanted
         door.set_grad_enabled(not self._wanted)
@@ -211,6 +224,7 @@ class inference_mode(Mode):  # noqa: N801
         door.watch(-self._wanted)
         state.inference = self._before[0]
         door.set_grad_enabled(self._before[1])
+        state.off_reason = self._before[2]
 
     def copy(self) -> inference_mode:
         """A fresh context with the same flag."""

@@ -8,7 +8,7 @@ of the first cause further back. It is made for every unrecorded result and cost
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, final
 
 Origin = tuple[Any, int, str, str | None, Any]
 
@@ -20,6 +20,7 @@ CUT_INTEGER: Final = "integer"
 CUT_NOT_DIFFERENTIABLE: Final = "not_differentiable"
 CUT_COPIED: Final = "copied"
 CUT_BACKWARD: Final = "backward"
+CUT_FROZEN: Final = "frozen"
 
 # How a view was made decides whether it may be written to while recording.
 RECORDED: Final = "recorded"
@@ -27,3 +28,17 @@ NO_GRAD_VIEW: Final = "no_grad"
 INFERENCE_VIEW: Final = "inference"
 MULTIPLE: Final = "multiple"
 FUNCTION: Final = "function"
+
+
+@final
+class SwitchedOff(str):
+    """The reason `no_grad` (or `inference`) that knows where recording was switched off."""
+
+    __slots__ = ("place",)
+
+    place: tuple[Any, int]
+
+    def __new__(cls, reason: str, place: tuple[Any, int]) -> SwitchedOff:
+        made = super().__new__(cls, reason)
+        made.place = place
+        return made

@@ -474,6 +474,23 @@ class layout:  # noqa: N801  the public name is PyTorch's
 
 strided: Final = layout()
 
+
+@final
+class memory_format:  # noqa: N801  the public name is PyTorch's
+    """An order of dimensions in memory that PyTorch programs name; accepted, and row-major here."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+
+contiguous_format: Final = memory_format("contiguous_format")
+preserve_format: Final = memory_format("preserve_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
+
 _new: Final[Any] = object.__new__
 
 

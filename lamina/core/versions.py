@@ -32,11 +32,13 @@ class Change(NamedTuple):
 class VersionCell:
     """Counts the changes made in place to one piece of memory."""
 
-    __slots__ = ("changed_at", "changes", "version")
+    __slots__ = ("changed_at", "changes", "shared_at", "version")
 
     def __init__(self) -> None:
         self.version = 0
         self.changed_at = 0
+        self.shared_at: tuple[CodeType, int] | None = None
+        """Where `detach()` last made another tensor over this memory."""
         self.changes: deque[Change] = deque(maxlen=REMEMBERED_CHANGES)
 
     def bump(self, code: CodeType, lasti: int) -> None:

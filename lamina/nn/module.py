@@ -9,9 +9,12 @@ The rest of the class is in its bases, one subject a file: `traversal` (iteratio
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any, TypeVar
 
 from lamina.core.hooks import Registry
+from lamina.core.provenance import here
+from lamina.core.records import note_plain_part
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError, MissingAttribute, ModuleNotInitialized, NotAParameter
 from lamina.nn.conversion import Conversion
@@ -35,6 +38,18 @@ _HOOK_REGISTRIES = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+
+
+def _looks_trainable(value: object) -> bool:
+    """Whether a plain attribute holds what should perhaps have been registered."""
+    if isinstance(value, Tensor):
+        return value._requires_grad
+    kind = type(value)
+    if kind is dict:
+        value = list(value.values())  # type: ignore[attr-defined]
+    elif kind is not list and kind is not tuple:
+        return False
+    return any(isinstance(part, Tensor | Module) for part in value)  # type: ignore[attr-defined]
 
 
 def type_name(value: object) -> str:
@@ -219,6 +234,9 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
         # Asking for Tensor first keeps Parameter's slower check off the path of other values.
         is_tensor = isinstance(value, Tensor)
         if is_tensor and isinstance(value, Parameter):
+            replaced = own.get("_parameters", {}).get(name)
+            if replaced is not None and replaced is not value:
+                value.__dict__["took_place_of"] = (weakref.ref(replaced), here())
             self._forget(name, "_parameters", "parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -251,6 +269,8 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
             own["_buffers"][name] = value
         else:
             object.__setattr__(self, name, value)
+            if _looks_trainable(value):
+                note_plain_part(self, name, here())
 
     def _forget(self, name: str, kept: str, role: str) -> None:
         """Clear `name` everywhere but in the registry `kept`, before it is put there."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from lamina.core.provenance import here
+from lamina.core.records import readings
 from lamina.core.tensor import Tensor
 from lamina.errors import InvalidValue, MissingAttribute
 
@@ -105,8 +107,15 @@ class Traversal:
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield each parameter once: what an optimizer is given."""
+        ends: list[Any] = []
+        generator = self._each_parameter(recurse, ends)
+        readings[generator] = ends
+        return generator
+
+    def _each_parameter(self, recurse: bool, ends: list[Any]) -> Iterator[Tensor]:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
+        ends.append(here())  # where the generator was used up
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

@@ -11,9 +11,10 @@ from lamina.core import blame
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.modes import state
-from lamina.core.op import raw, traced
+from lamina.core.op import offer
 from lamina.core.origins import CUT_DETACH
 from lamina.core.provenance import here
+from lamina.core.records import note_cut
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, cell_of, root_of, set_array, wrap
 from lamina.core.versions import INFERENCE
@@ -111,15 +112,19 @@ def detach(input: Tensor) -> Tensor:
     >>> lamina.ones(2, requires_grad=True).detach().requires_grad
     False
     """
-    reason = CUT_DETACH if input.requires_grad else None
-    made = wrap(input._array, (*here(), "detach", reason, root_of(input)), Tensor)
+    place = here()
+    if input.requires_grad:
+        made = wrap(input._array, (*place, "detach", CUT_DETACH, None), Tensor)
+        note_cut(place, "detach", CUT_DETACH, [input], deep=False)
+    else:
+        made = wrap(input._array, (*place, "detach", None, root_of(input)), Tensor)
     if input._cell is not INFERENCE:
         made._cell = cell_of(input)
+        made._cell.shared_at = place
     return made
 
 
-raw.detach = lambda input: input
-traced.detach = detach
+offer("detach", lambda input: input, detach)
 
 
 def detach_(input: Tensor) -> Tensor:

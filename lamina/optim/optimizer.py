@@ -17,13 +17,15 @@ from typing import Any, Final, final
 from lamina.core.blame import non_leaf_optimized
 from lamina.core.hooks import Registry, RemovableHandle
 from lamina.core.modes import enable_grad, set_grad_enabled
+from lamina.core.provenance import here
+from lamina.core.records import optimizers
 from lamina.core.tensor import Tensor
 from lamina.errors import (
     ArgumentTypeError,
-    EmptyParameterList,
     HookResultInvalid,
     OptimizerArgumentError,
 )
+from lamina.optim.sources import SourceOfParameters
 from lamina.optim.state import loaded_state, numbered_state, zero_or_drop
 
 __all__ = [
@@ -141,19 +143,16 @@ class Optimizer:
             )
         self.state: Any = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
+        source = SourceOfParameters(params)
         groups = list(params)
         if not groups:
-            raise EmptyParameterList(
-                "optimizer got an empty parameter list",
-                help=[
-                    "a generator such as `model.parameters()` can be read once: make it a list",
-                    "a module's tensors must be nn.Parameter, its parts nn.Module or nn.ModuleList",
-                ],
-            )
+            raise source.empty()
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        self._built_at = here()
+        optimizers.add(self)
 
     def _reset_hooks(self) -> None:
         self._optimizer_step_pre_hooks: Any = Registry()

@@ -22,6 +22,7 @@ from lamina.core.blame.leaves import (
     check_assigned_data,
     check_assigned_grad,
     check_hook_result,
+    check_node_hook_result,
     deepcopy_of_non_leaf,
     flag_of_non_leaf,
     grad_of_non_leaf,
@@ -39,7 +40,15 @@ from lamina.core.blame.passes import (
     non_scalar_root,
     unused_input,
 )
-from lamina.core.blame.words import INFERENCE_HELP
+from lamina.core.blame.words import (
+    INFERENCE_HELP,
+    a_name,
+    called,
+    made_note,
+    name_of_object,
+    node_place,
+    this_place,
+)
 from lamina.core.blame.writes import (
     check_inplace,
     check_out,
@@ -50,12 +59,15 @@ from lamina.core.blame.writes import (
 
 __all__ = [
     "INFERENCE_HELP",
+    "a_name",
+    "called",
     "check_assigned_data",
     "check_assigned_grad",
     "check_hook_result",
     "check_inference_saved",
     "check_inplace",
     "check_nan",
+    "check_node_hook_result",
     "check_out",
     "check_out_dtype",
     "check_root_gradient",
@@ -71,7 +83,10 @@ __all__ = [
     "input_without_grad",
     "integer_requires_grad",
     "kernel_failed",
+    "made_note",
+    "name_of_object",
     "no_graph",
+    "node_place",
     "non_leaf_optimized",
     "non_scalar_root",
     "not_a_tensor",
@@ -80,5 +95,6 @@ __all__ = [
     "retry_general",
     "saved_value_modified",
     "stale_view",
+    "this_place",
     "unused_input",
 ]

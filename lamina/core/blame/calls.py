@@ -13,7 +13,9 @@ from lamina.devices import MixedDevices, device_of
 from lamina.devices.layouts import NoValues
 
 
-def not_a_tensor(op: Any, declared: str, value: Any, index: int | None = None) -> errors.ArgumentTypeError:
+def not_a_tensor(
+    op: Any, declared: str, value: Any, index: int | None = None
+) -> errors.ArgumentTypeError:
     """An input should be a tensor and is something else."""
     name = declared.strip("*?#")
     position = op.names.index(name) + 1
@@ -42,7 +44,9 @@ def retry_general(execute: Any, op: Any, values: list[Any], error: Exception) ->
     return execute(op, values)
 
 
-def kernel_failed(op: Any, values: list[Any], tensors: Sequence[Any], error: Exception) -> Exception:
+def kernel_failed(
+    op: Any, values: list[Any], tensors: Sequence[Any], error: Exception
+) -> Exception:
     """What a kernel's exception means to the caller."""
     place = this_place()
     if isinstance(error, MixedDevices):
@@ -58,7 +62,11 @@ def kernel_failed(op: Any, values: list[Any], tensors: Sequence[Any], error: Exc
         )
     shapes = [t._array.shape for t in tensors]
     text = str(error)
-    if isinstance(error, ValueError) and ("broadcast" in text or "shape" in text) and len(shapes) >= 2:
+    if (
+        isinstance(error, ValueError)
+        and ("broadcast" in text or "shape" in text)
+        and len(shapes) >= 2
+    ):
         mismatch = _broadcast_mismatch(op, tensors, shapes, place)
         if mismatch is not None:
             return mismatch
@@ -74,11 +82,17 @@ def kernel_failed(op: Any, values: list[Any], tensors: Sequence[Any], error: Exc
     elif isinstance(error, NotImplementedError):
         kind = errors.NotSupported
     inputs = ", ".join(f"{t.dtype} {dims(t._array.shape)}" for t in tensors)
-    return kind(f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")])
+    return kind(
+        f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")]
+    )
 
 
 def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.DeviceMismatch:
-    found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors if t._array.ndim or len(tensors) == 1))
+    found = list(
+        dict.fromkeys(
+            str(device_of(t._array)) for t in tensors if t._array.ndim or len(tensors) == 1
+        )
+    )
     if len(found) < 2:
         found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors))
     first = found[0]
@@ -93,7 +107,9 @@ def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.Device
     )
 
 
-def _broadcast_mismatch(op: Any, tensors: Sequence[Any], shapes: list[Any], place: Any) -> Exception | None:
+def _broadcast_mismatch(
+    op: Any, tensors: Sequence[Any], shapes: list[Any], place: Any
+) -> Exception | None:
     for k in range(1, len(shapes)):
         first, second = shapes[0], shapes[k]
         for back in range(1, min(len(first), len(second)) + 1):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from lamina import dtypes, errors
+from lamina.core import records
+from lamina.core.blame import repairs
 from lamina.core.blame.words import (
     INFERENCE_HELP,
     Note,
@@ -15,10 +17,12 @@ from lamina.core.blame.words import (
     node_place,
     op_word,
     plain_name,
+    short,
     this_place,
 )
 from lamina.core.provenance import assigned_name, place_of
 from lamina.core.versions import INFERENCE, VersionCell
+from lamina.errors import Place
 
 
 def saved_value_modified(
@@ -48,49 +52,143 @@ def saved_value_modified(
         change_place = place_of(change.code, change.lasti)
         notes.append((change_place, f"changed here: version {expected} -> {expected + 1}"))
     notes.append((place, kept))
-    return errors.SavedValueModified(headline, notes, _instead_of_change(change, name))
+    return errors.SavedValueModified(headline, notes, _instead_of_change(change, name, place))
 
 
-def _instead_of_change(change: Any, name: str | None) -> list[str]:
+def _instead_of_change(change: Any, name: str | None, kept: Place) -> list[str]:
+    """How to keep the old value: the repair depends on how it was changed."""
     text = "" if change is None else place_of(change.code, change.lasti).expression
-    target = name or "the tensor"
+    target = name or repairs.written_to(text) or "t"
     if ".step(" in text:
         return [
-            "the optimizer's step changed the parameters that this graph was computed with: "
-            f"do the forward pass again after `{text}`, or call backward() before the step"
+            f"the graph was computed with the parameters as they were before `{short(text)}`: do the "
+            f"forward pass again after it, or call backward() before the step"
         ]
-    for sign in ("+=", "-=", "*=", "/="):
-        left, found, right = text.partition(sign)
-        if found and left.strip().isidentifier():
-            left, right = left.strip(), right.strip()
-            return [f"write `{left} = {left} {sign[0]} {right}`, or change a copy: `{left} = {left}.clone()`"]
-    return [
-        f"change a copy: `{target} = {target}.clone()` before the change, or write the change out of "
-        "place (`torch.where(...)`, `x = x + 1` instead of `x += 1`)"
-    ]
+    help = []
+    written = repairs.out_of_place(text)
+    if written is not None:
+        help.append(f"write `{written}`, which leaves the old value alone")
+    detached = repairs.detached_receiver(text)
+    if detached is not None:
+        help.append(f"detach() shares memory: change a copy of it, `{detached}.clone()`")
+    if not help:
+        help.append(
+            f"change a copy: `{target} = {target}.clone()` before `{short(text)}`, or compute the change "
+            "out of place, for example with torch.where(...)"
+        )
+    return help
 
 
 def graph_freed(node: Any) -> errors.GraphFreed:
     """A second pass through a graph whose kept values are gone."""
-    notes: list[Note] = []
     now = this_place()
     freed = getattr(node, "freed_at", None)
-    if freed is not None:
-        first = place_of(*freed)
-        same = first == now
-        notes.append((first, "an earlier pass of this backward freed it" if same else "this backward pass freed it"))
-    else:
+    carried = _carried_over(node)
+    notes: list[Note] = []
+    if carried is not None:
+        notes.append(
+            (node_place(carried), "uses a result of an earlier iteration, and with it that graph")
+        )
+        notes.append((now, "backward pass: an earlier iteration's pass has freed that part"))
+        name = _carrier(node)
+        headline = "the graph goes back into an earlier iteration, whose backward pass freed it"
+        help = [
+            f"cut it off between iterations: `{name} = {name}.detach()`",
+            "or, to differentiate through all iterations, add the losses and call backward() once, at the end",
+        ]
+        return errors.GraphFreed(f"{_FREED}: {headline}", notes, help)
+    if freed is not None and place_of(*freed) != now:
+        notes.append((place_of(*freed), "this backward pass freed it"))
         notes.append((now, "second backward pass"))
-    notes.append((node_place(node), f"{op_word(node)} was recorded here, and its kept values are gone"))
+    else:
+        notes.append((now, "an earlier run of this backward pass freed it"))
+    notes.append((node_place(node), f"{op_word(node)} was recorded here; its kept values are gone"))
+    first = "" if freed is None else place_of(*freed).expression
+    kept = repairs.with_keyword(first, "retain_graph", "True")
     return errors.GraphFreed(
-        "Trying to backward through the graph a second time (or directly access saved tensors "
-        "after they have already been freed): the first backward freed what the graph had kept",
+        f"{_FREED}: the first backward freed what the graph had kept",
         notes,
         [
-            "call backward(retain_graph=True) the first time, or add the losses and call backward() once",
-            "in a loop, if a tensor of an earlier iteration leads here, cut it off: `h = h.detach()`",
+            (f"keep it in the first pass: `{kept}`" if kept else "pass retain_graph=True in the first pass")
+            + "; or compute the result again before the second",
+            "or add the losses and call backward() once",
         ],
-    )
+    )  # fmt: skip
+
+
+_FREED: Final = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed)"
+)
+
+
+def _carried_over(freed: Any) -> Any:
+    """The node through which this iteration's graph leads into that of an earlier one, if so.
+
+    It is so if the graph being run was partly recorded after the pass that freed `freed`, by code
+    that also recorded `freed`'s part: a loop, or a function called again.
+    """
+    if len(records.passes) < 2:
+        return None
+    now = records.passes[-1]
+    earlier = [
+        p for p in records.passes if freed.freed_at == (p.code, p.lasti) and p.stamp < now.stamp
+    ]
+    if not earlier:
+        return None
+    border = earlier[-1].stamp
+    nodes = _graph_of(now.roots)
+    old_places = {(n.code, n.lasti) for n in nodes if n.stamp < border}
+    for node in nodes:
+        if node.stamp > border and (node.code, node.lasti) in old_places:
+            entry = _entry_into(nodes, border)
+            return entry if entry is not None else node
+    return None
+
+
+def _entry_into(nodes: list[Any], border: int) -> Any:
+    """The oldest node recorded after `border` that has an input recorded before it."""
+    entries = [
+        node
+        for node in nodes
+        if node.stamp > border
+        and any(0 < getattr(getattr(e, "node", e), "stamp", 0) < border for e in node.next)
+    ]
+    return min(entries, key=lambda node: node.stamp, default=None)
+
+
+def _graph_of(roots: Any, limit: int = 20_000) -> list[Any]:
+    """The nodes behind some weakly referenced tensors."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting = [root()._node for root in roots if root() is not None]
+    while waiting and len(found) < limit:
+        edge = waiting.pop()
+        node = getattr(edge, "node", edge)
+        if node is None or hasattr(node, "_array") or id(node) in seen:
+            continue
+        seen.add(id(node))
+        found.append(node)
+        waiting.extend(node.next)
+    return found
+
+
+def _carrier(freed: Any) -> str:
+    """The name of the tensor that an earlier iteration handed over: what its last node made."""
+    now = records.passes[-1]
+    borders = [
+        p.stamp for p in records.passes if freed.freed_at == (p.code, p.lasti) and p is not now
+    ]
+    border = borders[-1]
+    handed = [
+        target
+        for node in _graph_of(now.roots)
+        if node.stamp > border
+        for target in (getattr(e, "node", e) for e in node.next)
+        if 0 < getattr(target, "stamp", 0) < border
+    ]
+    names = [assigned_name(node.code, node.lasti, chain=True) for node in handed]
+    return next((name for name in names if name), "h")
 
 
 def inference_saved(tensor: Any) -> errors.InferenceTensorError:

@@ -7,30 +7,46 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.blame import repairs
+from lamina.core.blame.reasons import NEVER, reason_for
 from lamina.core.blame.words import (
     INFERENCE_HELP,
+    a_name,
     called,
     dims,
+    is_move,
+    leaves_of,
+    legacy_type,
+    listing,
     made_note,
+    move_keyword,
+    node_of,
     plain_name,
     this_place,
 )
-from lamina.core.provenance import argument_names, place_of
+from lamina.core.definitions import definition
+from lamina.core.provenance import argument_names
 
 
 def flag_of_non_leaf(tensor: Any, wanted: bool) -> errors.NotALeafFlag:
     """`requires_grad` was set on a tensor that an operation made."""
-    name = plain_name(tensor) or "t"
-    repair = (
-        f"to use the values without the graph, write `{name} = {name}.detach()`"
-        if not wanted
-        else "a computed tensor requires grad because of its inputs; nothing needs to be set"
-    )
+    name = a_name(tensor)
+    if wanted:
+        help = [
+            "leave it out: it requires grad already, since its inputs do",
+            f"to begin a new graph with its values, write `{name} = {name}.detach().requires_grad_()`",
+        ]
+    else:
+        help = [
+            f"to use the values without the graph, write `{name} = {name}.detach()`",
+            "to compute it without recording, do it under `with torch.no_grad():`",
+        ]
     return errors.NotALeafFlag(
-        "you can only change requires_grad flags of leaf variables: "
-        f"{called(tensor)} is not a leaf, it was computed from others",
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+        f"variable in a subgraph that doesn't require differentiation use detach(): {called(tensor)} is "
+        "not a leaf, it was computed from others",
         [(this_place(), "changed here"), *made_note(tensor, "computed here")],
-        [repair, "to compute without recording, use `with torch.no_grad():`"],
+        help,
     )
 
 
@@ -63,22 +79,16 @@ def grad_of_non_leaf(tensor: Any) -> errors.NonLeafGradWarning:
         f"attribute won't be populated during autograd.backward(): {called(tensor)} was computed "
         "from other tensors, and its gradient was passed on, not kept",
         made_note(tensor, "computed here"),
-        [
-            f"to keep it, call `{name}.retain_grad()` before backward()"
-            + _leaf_behind(tensor)
-        ],
+        [f"to keep it, call `{name}.retain_grad()` before backward()" + _leaf_behind(tensor)],
     )
 
 
 def _leaf_behind(tensor: Any) -> str:
-    node = tensor._node
-    node = getattr(node, "node", node)
-    for edge in getattr(node, "next", ()):
-        if edge is not None and hasattr(edge, "_array"):
-            name = plain_name(edge)
-            if name:
-                return f"; the leaf's gradient is in `{name}.grad`"
-    return "; the gradients of leaves are in their own .grad"
+    """Where to read the gradient of the leaves behind a tensor."""
+    names = [name for name in map(plain_name, leaves_of(tensor, 100)) if name]
+    if not names:
+        return ""
+    return "; the leaf's own is in " + listing([f"{name}.grad" for name in names])
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:
@@ -92,13 +102,17 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         )
     made = made_note(tensor, f"`{name}` was made here")
     if value is tensor:
-        raise errors.GradAssignmentMismatch("can't assign Variable as its own grad", made, [f"use `{name}.clone()`"])
+        raise errors.GradAssignmentMismatch(
+            "can't assign Variable as its own grad", made, [f"use `{name}.clone()`"]
+        )
     if value._array.shape != tensor._array.shape:
         raise errors.GradAssignmentMismatch(
             f"assigned grad has data of a different size: cannot assign a gradient of size {dims(value._array.shape)} to a tensor of "
             f"size {dims(tensor._array.shape)}. Please ensure that the gradient and the tensor are the same size",
             [(this_place(), "assigned here"), *made],
-            [f"give it the tensor's shape: `.reshape({name}.shape)`, or make it with `torch.ones_like({name})`"],
+            [
+                f"give it the tensor's shape: `.reshape({name}.shape)`, or make it with `torch.ones_like({name})`"
+            ],
         )
     if value.dtype is not tensor.dtype:
         raise errors.GradAssignmentMismatch(
@@ -137,41 +151,85 @@ def retain_without_grad(tensor: Any) -> errors.RetainGradRefused:
     name = plain_name(tensor) or "t"
     return errors.RetainGradRefused(
         "can't retain_grad on Tensor that has requires_grad=False",
-        [(this_place(), "asked for here"), *made_note(tensor, f"`{name}` was made here, and does not require grad")],
-        [f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"],
+        [
+            (this_place(), "asked for here"),
+            *made_note(tensor, f"`{name}` was made here, and does not require grad"),
+        ],
+        [
+            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"
+        ],
     )
 
 
 def hook_without_grad(tensor: Any) -> errors.HookRefused:
     """A hook on a tensor without gradient would never run."""
-    name = plain_name(tensor) or "t"
-    origin = tensor._origin
-    reason = "it does not require grad"
-    repair = f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"
-    if origin is not None and origin[3] == "no_grad":
-        reason = "it was computed under no_grad, so no gradient will come by"
-        repair = "compute it outside no_grad"
+    name = a_name(tensor)
+    place = this_place()
+    reason = reason_for(tensor)
+    help = reason.help
+    if reason.kind == NEVER:
+        help = [
+            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"
+        ]
     return errors.HookRefused(
-        f"cannot register a hook on a tensor that doesn't require gradient: {called(tensor)}: {reason}",
-        [(this_place(), "hooked here"), *made_note(tensor, f"`{name}` was made here")],
-        [repair],
+        f"cannot register a hook on a tensor that doesn't require gradient: {called(tensor)}: {reason.words}",
+        [(place, "hooked here"), *(note for note in reason.notes if note[0] != place)],
+        help,
     )
 
 
-def check_hook_result(answer: Any, gradient: Any) -> None:
-    """Raise unless what a tensor hook returned can replace the gradient."""
+def check_hook_result(hook: Any, answer: Any, gradient: Any) -> None:
+    """Raise unless what a hook returned can replace the gradient."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    notes = [(definition(hook), "the hook")]
+    if gradient is None:
+        raise errors.HookResultInvalid(
+            f"can't replace a None gradient with a non-None value: no gradient reached hook '{name}'",
+            notes,
+            ["return None when called with None"],
+        )
     array = getattr(answer, "_array", None)
     if array is None:
-        raise errors.HookResultInvalid(
-            f"expected the hook to return a Tensor or None, but it returned {type(answer).__name__}",
-            help=["return the new gradient, or nothing to leave it as it is"],
+        raise errors.NotAGraphTensor(
+            f"expected Variable, but hook returned '{type(answer).__name__}': hook '{name}'",
+            notes,
+            ["return the new gradient, or nothing to leave it as it is"],
         )
     expected = getattr(gradient, "_array", gradient)
     if array.shape != expected.shape:
         raise errors.HookResultInvalid(
-            f"hook has changed the size of value: from {dims(expected.shape)} to {dims(array.shape)}",
-            help=["return a gradient of the same shape"],
+            f"hook '{name}' has changed the size of value: from {dims(expected.shape)} to {dims(array.shape)}",
+            notes,
+            ["return a gradient of the same shape"],
         )
+    if array.dtype != expected.dtype:
+        was, got = (dtypes.from_numpy(a.dtype) for a in (expected, array))
+        raise errors.HookResultInvalid(
+            f"hook '{name}' has changed the type of value (was {legacy_type(was)} got {legacy_type(got)})",
+            notes,
+            [f"convert the result: `.to({was!r})`"],
+        )
+
+
+def check_node_hook_result(hook: Any, answer: Any, gradients: tuple[Any, ...]) -> None:
+    """Raise unless what a hook on a node returned can replace its gradients."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not isinstance(answer, tuple):
+        raise errors.NotAGraphTensor(
+            f"expected tuple, but hook returned '{type(answer).__name__}': hook '{name}'",
+            [(definition(hook), "the hook")],
+            ["return a tuple with one gradient for each that it was given: `return (g,)`"],
+        )
+    if len(answer) != len(gradients):
+        raise errors.HookResultInvalid(
+            f"hook '{name}' has returned an incorrect number of values (got {len(answer)}, but "
+            f"expected {len(gradients)})",
+            [(definition(hook), "the hook")],
+            ["return a tuple with one gradient for each that it was given"],
+        )
+    for part, gradient in zip(answer, gradients, strict=True):
+        if part is not None:
+            check_hook_result(hook, part, gradient)
 
 
 def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
@@ -203,33 +261,41 @@ def numpy_of_requiring(tensor: Any) -> errors.NumpyOfRequiringTensor:
 
 def non_leaf_optimized(tensor: Any) -> errors.NonLeafOptimized:
     """An optimizer was given a computed tensor."""
-    name = plain_name(tensor)
-    leaf = _leaf_behind(tensor)
-    del leaf
     place = this_place()
-    original = _original_name(tensor)
-    repair = (
-        f"optimize the leaf {original}: pass {original} instead"
-        if original
-        else f"make a leaf of its values: `{name or 't'} = {name or 't'}.detach().requires_grad_()`"
-    )
+    name = called(tensor, "it")
+    made = made_note(tensor, "computed here")
+    text = made[0][0].expression if made and made[0][0] is not None else ""
     return errors.NonLeafOptimized(
-        f"can't optimize a non-leaf Tensor: {called(tensor)} was computed from others, and is "
-        "computed anew in each forward pass",
-        [*made_note(tensor, "computed here"), (place, "given to the optimizer here")],
-        [repair, "or compute it first, then call requires_grad_() on the result, so that it is a leaf "
-         "(or make it where it belongs, with device= and dtype=)"],
-    )  # fmt: skip
+        f"can't optimize a non-leaf Tensor: {name} was computed from others, and its .grad is never filled",
+        [
+            *made,
+            *(
+                n
+                for n in [(place, "given to the optimizer here")]
+                if not made or n[0] != made[0][0]
+            ),
+        ],
+        _what_to_optimize(tensor, text),
+    )
 
 
-def _original_name(tensor: Any) -> str | None:
-    node = tensor._node
-    node = getattr(node, "node", node)
-    for edge in getattr(node, "next", ()):
-        if edge is not None and hasattr(edge, "_array"):
-            return plain_name(edge)
-    return None
-
-
-
-
+def _what_to_optimize(tensor: Any, text: str) -> list[str]:
+    names = [name for name in map(plain_name, leaves_of(tensor, 100)) if name]
+    help = []
+    if len(names) == 1:
+        again = (
+            ""
+            if is_move(node_of(tensor))
+            else ", and compute the other from it in each forward pass"
+        )
+        help.append(f"optimize the leaf it was computed from: pass `[{names[0]}]`{again}")
+    repaired = repairs.leaf_last(text)
+    if repaired is not None:
+        help.append(f"make it a leaf, by asking for gradients last: `{repaired}`")
+    else:
+        name = a_name(tensor)
+        help.append(f"or make a leaf of its values: `{name} = {name}.detach().requires_grad_()`")
+    move = move_keyword(node_of(tensor))
+    if move and repaired is not None:
+        help.append(f"or create it where it belongs, with {move}=")
+    return help

@@ -5,75 +5,74 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
-from lamina.core.blame.words import Note, called, dims, made_note, plain_name, this_place
-from lamina.core.provenance import argument_names, place_of
-
-# What cut the graph, in words: (what happened, the repair).
-CUTS = {
-    "no_grad": ("computed while recording was switched off (no_grad)", "compute it outside no_grad()"),
-    "inference": ("computed in inference mode", "compute it outside inference_mode()"),
-    "detach": ("detached here: the values leave the graph", "use it without .detach()"),
-    "data": (".data cuts it out of the graph", "use the tensor itself instead of .data"),
-    "integer": ("converted to integers, which have no gradient", "stay in floating point"),
-    "not_differentiable": (
-        "this operation is not differentiable: it has no derivative",
-        "use a differentiable one, such as softmax instead of argmax",
-    ),
-    "copied": ("the values were copied into a new tensor without history",
-               "use torch.stack or clone() to stay in the graph"),
-    "backward": ("a gradient computed without create_graph has no history",
-                 "compute it with create_graph=True"),
-}  # fmt: skip
+from lamina.core import records
+from lamina.core.blame import repairs
+from lamina.core.blame.reasons import reason_for, reason_in_words
+from lamina.core.blame.words import (
+    Note,
+    a_name,
+    called,
+    dims,
+    made_note,
+    node_of,
+    plain_name,
+    this_place,
+)
+from lamina.core.provenance import place_of
 
 
 def no_graph(index: int, tensor: Any) -> errors.NoGraph:
-    """backward() from a tensor that has no graph: says what cut it off, or that nothing required grad."""
+    """backward() from a tensor without a graph: says what cut it off, or that nothing required grad."""
     place = this_place()
-    origin = tensor._origin
-    cause = None if origin is None else (origin[4] or origin)
-    notes: list[Note] = []
-    if cause is not None and cause[3] in CUTS:
-        words, repair = CUTS[cause[3]]
-        notes.append((place_of(cause[0], cause[1]), words))
-        reason = words
-    else:
-        reason = "no input of its computation requires grad"
-        repair = "set requires_grad=True where the data is made, or call requires_grad_() on it"
-        if cause is not None:
-            made = place_of(cause[0], cause[1])
-            notes.append((made, "made here, and does not require grad"))
-    if origin is not None and cause is not origin:
-        notes.append((place_of(origin[0], origin[1]), f"{called(tensor)} was computed here"))
-    notes.append((place, "backward pass"))
+    reason = reason_for(tensor)
+    notes = list(reason.notes)
+    known = {note[0] for note in notes}
+    notes += [
+        n
+        for n in made_note(tensor, f"{called(tensor, 'it')} was computed here")
+        if n[0] not in known
+    ]
+    if place not in known:
+        notes.append((place, "backward pass"))
     return errors.NoGraph(
-        f"element {index} of tensors does not require grad and does not have a grad_fn: {reason}",
+        f"element {index} of tensors does not require grad and does not have a grad_fn: {reason.words}",
         notes,
-        [repair],
+        reason.help,
     )
 
 
 def non_scalar_root(tensor: Any) -> errors.NonScalarRoot:
     """A backward pass from several numbers, without a weight for each."""
     place = this_place()
-    name = plain_name(tensor) or (argument_names(place) or ["t"])[0]
+    text = place.expression
+    method = text.endswith(".backward()")
+    root = plain_name(tensor) or (
+        repairs.receiver(text) if method else repairs.first_argument(text)
+    )
+    root = repairs.bracketed(root or "t")
     if tensor._array.size == 1:
         headline = (
-            "grad can be implicitly created only for real scalar outputs but got "
-            f"{tensor.dtype}"
+            f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}"
         )
+        help = [f"take a real number of it: `{root}.abs()` or `{root}.real`"]
     else:
         headline = (
             "grad can be implicitly created only for scalar outputs: this one has shape "
             f"{dims(tensor._array.shape)}, so more than one element"
         )
-    return errors.NonScalarRoot(
-        headline,
-        [(place, "backward pass"), *made_note(tensor, "computed here")],
-        [
-            f"reduce it to one number: `{name}.sum()` or `{name}.mean()`",
-            f"or weigh the elements: backward(gradient=torch.ones_like({name}))",
-        ],
-    )
+        end = ".backward()" if method else ""
+        weights = (
+            f"gradient=torch.ones_like({root})"
+            if method
+            else f"grad_outputs=torch.ones_like({root})"
+        )
+        help = [
+            f"reduce it to one number first: `{root}.sum(){end}` or `{root}.mean(){end}`",
+            f"or weigh the elements: pass `{weights}`",
+        ]
+    notes: list[Note] = [(place, "backward pass")]
+    notes += [n for n in made_note(tensor, "computed here") if n[0] != place]
+    return errors.NonScalarRoot(headline, notes, help)
 
 
 def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
@@ -82,14 +81,14 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
         raise errors.NotAGraphTensor(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}",
             [(this_place(), "given here")],
+            ["make it a tensor: `torch.tensor(...)`"],
         )
     if gradient._array.shape != tensor._array.shape:
-        name = plain_name(tensor) or "t"
         raise errors.GradShapeMismatch(
             f"Mismatch in shape: grad_output[{index}] has a shape of {dims(gradient._array.shape)} and "
             f"output[{index}] has a shape of {dims(tensor._array.shape)}.",
             [(this_place(), "given here"), *made_note(tensor, "the output was computed here")],
-            [f"give one of the output's shape: `torch.ones_like({name})`; a single number needs none"],
+            _fitting(tensor, gradient),
         )
     if tensor.dtype.is_complex != gradient.dtype.is_complex:
         raise errors.GradShapeMismatch(
@@ -97,31 +96,82 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
             f"output[{index}] has a dtype of {tensor.dtype}.",
             [(this_place(), "given here")],
-            ["convert the gradient to the output's dtype"],
+            [f"convert the gradient: `.to({tensor.dtype})`"],
         )
+
+
+def _fitting(tensor: Any, gradient: Any) -> list[str]:
+    """How to make a gradient of the root's shape."""
+    shape = tensor._array.shape
+    if not shape:
+        return [
+            "the output is one number: call backward() without argument, or give torch.tensor(1.0)"
+        ]
+    if gradient._array.size == tensor._array.size:
+        name = plain_name(gradient)
+        made = f"{name}.reshape({dims(shape)})" if name else f"reshape({dims(shape)})"
+        return [f"give it the output's shape: `{made}`"]
+    return [f"make one of the output's shape: `torch.ones_like({a_name(tensor, 'output')})`"]
 
 
 def unused_input(position: int, tensor: Any, roots: Any) -> errors.UnusedInput:
     """A gradient was asked for something that the result does not depend on."""
-    notes: list[Note] = [(this_place(), "asked for here")]
-    notes += made_note(tensor, f"{called(tensor)} was made here, and no path leads from the outputs to it")
+    place = this_place()
+    name = called(tensor, f"inputs[{position}]")
+    notes: list[Note] = [(place, "asked for here")]
+    latest = max((node.stamp for node in map(node_of, roots) if node is not None), default=0)
+    node = node_of(tensor)
+    headline = (
+        "One of the differentiated Tensors appears to not have been used in the graph. Set "
+        f"allow_unused=True if this is the desired behavior: inputs[{position}]"
+        + (f", {name}," if name != f"inputs[{position}]" else "")
+    )
+    cut = cut_from(tensor)
+    if node is not None and node.stamp > latest:
+        headline += " is a new tensor, made after the output was computed"
+        made = made_note(tensor, f"{name} is a new tensor, and no path leads to it")
+        source = repairs.receiver_of_index(made[0][0].expression if made and made[0][0] else "")
+        help = [_by_source(place.expression, source)]
+    else:
+        headline += " does not lead to the output"
+        made = made_note(tensor, f"{name} was made here, and no path leads from the output to it")
+        asked = repairs.with_keyword(place.expression, "allow_unused", "True")
+        help = [
+            "to get None for it" + (f", write `{asked}`" if asked else ", pass allow_unused=True")
+            + "; with materialize_grads=True you get zeros"
+        ]  # fmt: skip
+    notes += [n for n in made if n[0] != place]
     for root in roots:
         notes += made_note(root, "the output was computed here")
-    return errors.UnusedInput(
-        "One of the differentiated Tensors appears to not have been used in the graph. Set "
-        f"allow_unused=True if this is the desired behavior: inputs[{position}], {called(tensor)}",
-        notes,
-        [
-            "pass allow_unused=True to get None for it, or materialize_grads=True to get zeros",
-            "a slice like x[1] is a new tensor made after the fact: differentiate by x, and index the result",
-        ],
-    )
+    if cut is not None and any(n is not None and n.code is cut.code for n in map(node_of, roots)):
+        reason = reason_in_words(cut.reason, cut.op, place_of(cut.code, cut.lasti))
+        notes.append((place_of(cut.code, cut.lasti), f"values of {name} leave the graph here"))
+        help = [*help, *reason.help]
+    return errors.UnusedInput(headline, notes, help)
+
+
+def _by_source(text: str, source: str | None) -> str:
+    if source is None:
+        return "differentiate by a tensor that the output was computed from, or compute the output from this one"
+    changed = repairs.with_argument(text, 1, source)
+    how = f"`{changed}`" if changed else f"differentiate by `{source}`"
+    return f"differentiate by `{source}` and index the result: {how}; or compute the output from the part"
+
+
+def cut_from(tensor: Any) -> records.Cut | None:
+    """The latest recorded place where values of a tensor left the graph."""
+    found = (cut for cut in reversed(records.cuts) if any(ref() is tensor for ref in cut.sources))
+    return next(found, None)
 
 
 def input_without_grad(tensor: Any) -> errors.NoGraph:
     """A gradient was asked for a tensor that does not require grad."""
+    reason = reason_for(tensor)
+    place = this_place()
     return errors.NoGraph(
-        f"One of the differentiated Tensors does not require grad: {called(tensor)}",
-        [(this_place(), "asked for here"), *made_note(tensor)],
-        ["call requires_grad_() on it before the computation"],
+        f"One of the differentiated Tensors does not require grad: {called(tensor)}: {reason.words}",
+        [(place, "asked for here"), *reason.notes],
+        [f"call `{a_name(tensor)}.requires_grad_()` before the computation"]
+        if reason.kind == "never"
+        else reason.help,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from typing import Any, Final
 
 from lamina import dtypes
-from lamina.core.provenance import name_of, place_of, user_frame
+from lamina.core.provenance import assigned_name, name_of, place_of, user_frame
 from lamina.errors import Place
 
 INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or use no_grad() instead"
@@ -20,7 +21,6 @@ def this_place() -> Place:
     return place_of(frame.f_code, frame.f_lasti)
 
 
-
 def called(tensor: Any, default: str = "the tensor") -> str:
     """A tensor's name in the user's frame, in backquotes, or a word for it."""
     name = plain_name(tensor)
@@ -30,6 +30,11 @@ def called(tensor: Any, default: str = "the tensor") -> str:
 def plain_name(tensor: Any) -> str | None:
     """The name of a tensor in the user's frame, if it has one there."""
     return name_of(tensor, user_frame(sys._getframe(1)))
+
+
+def name_of_object(value: object) -> str | None:
+    """What the user's frame calls any object, such as a generator."""
+    return name_of(value, user_frame(sys._getframe(1)))
 
 
 def op_word(node: Any) -> str:
@@ -50,8 +55,78 @@ def made_at(tensor: Any) -> Place | None:
     node = tensor._node
     if node is not None:
         return node_place(getattr(node, "node", node))
-    origin = tensor._origin
+    origin = made_origin(tensor)
     return None if origin is None else place_of(origin[0], origin[1])
+
+
+def made_origin(tensor: Any) -> Any:
+    """The origin of a tensor as it was made, also if it was frozen or written to since."""
+    notes = tensor.__dict__
+    return notes.get("created") or tensor._origin or notes.get("was_leaf")
+
+
+def node_of(tensor: Any) -> Any:
+    """The node that made a tensor; None for a leaf."""
+    node = tensor._node
+    return getattr(node, "node", node)
+
+
+def leaves_of(tensor: Any, limit: int = 10_000) -> list[Any]:
+    """The leaves that a tensor was computed from, nearest first."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting = deque([tensor._node])
+    while waiting and len(seen) < limit:
+        node = waiting.popleft()
+        node = getattr(node, "node", node)
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if hasattr(node, "_array"):
+            found.append(node)
+        else:
+            waiting.extend(node.next)
+    return found
+
+
+def is_move(node: Any) -> bool:
+    """Whether a node is a move to another device or a cast to another dtype."""
+    return node is not None and node.op is not None and node.op.name == "to_copy"
+
+
+def move_keyword(node: Any) -> str | None:
+    """The keyword of a factory function that makes a move needless: "device" or "dtype"."""
+    if not is_move(node) or node.context is None:
+        return None
+    dtype, where = (node.context.values[node.op.names.index(key)] for key in ("dtype", "device"))
+    return "device" if where is not None else "dtype" if dtype is not None else None
+
+
+def first_name(tensor: Any) -> str | None:
+    """The name that a tensor was given where it was made, whatever it is called now."""
+    node = node_of(tensor)
+    if node is not None:
+        return assigned_name(node.code, node.lasti)
+    origin = made_origin(tensor)
+    return None if origin is None else assigned_name(origin[0], origin[1], chain=True)
+
+
+def a_name(tensor: Any, default: str = "t") -> str:
+    """A name to use for a tensor in code: what it is called here, or was called, or `default`."""
+    return plain_name(tensor) or first_name(tensor) or default
+
+
+def short(text: str, width: int = 50) -> str:
+    """An expression cut to a width that fits into a sentence."""
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def listing(names: list[str], most: int = 3) -> str:
+    """Names in backquotes: "`a`, `b` and 2 more"."""
+    shown = [f"`{name}`" for name in names[:most]]
+    if len(names) > most:
+        return ", ".join(shown) + f" and {len(names) - most} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
 def made_note(tensor: Any, word: str = "made here") -> list[Note]:

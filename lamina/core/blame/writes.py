@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.blame import repairs
 from lamina.core.blame.words import (
     INFERENCE_HELP,
+    a_name,
     called,
     dims,
     made_note,
@@ -36,8 +38,11 @@ def check_inplace(name: str, target: Any, records: bool) -> None:
         raise errors.OverlappingWrite(
             "unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation.",
-            [(this_place(), "written here"), *made_note(target, "its elements share memory since here")],
-            [f"change a copy: `{plain_name(target) or 't'} = {plain_name(target) or 't'}.clone()`"],
+            [
+                (this_place(), "written here"),
+                *made_note(target, "its elements share memory since here"),
+            ],
+            [f"change a copy: `{a_name(target)} = {a_name(target)}.clone()`"],
         )
 
 
@@ -45,18 +50,21 @@ def _overlaps(array: Any) -> bool:
     """Whether several elements are one place in memory: an expanded dimension."""
     if array.flags.c_contiguous:
         return False
-    return any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
+    return any(
+        step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def _leaf(target: Any) -> errors.LeafModified:
-    name = plain_name(target) or "t"
+    name = a_name(target)
     place = this_place()
-    help = [f"to change the values only, do it under `with torch.no_grad():`"]
-    left, sign, right = place.expression.partition("=")
-    if left[-1:] in "+-*/" and left[:-1].strip() == name:
-        help.append(f"to go on computing with the result, write `{name} = {name} {left[-1]} {right.strip()}`")
-    elif "inplace" in place.expression:
-        help.append("or leave out inplace=True: use inplace=False")
+    help = ["to change the values only, do it under `with torch.no_grad():`"]
+    written = repairs.out_of_place(place.expression)
+    called_without = repairs.without_keyword(place.expression, "inplace")
+    if written is not None:
+        help.append(f"to go on computing with the result, write `{written}`")
+    elif called_without is not None:
+        help.append(f"to go on computing with the result, use inplace=False: `{called_without}`")
     else:
         help.append(f"to go on computing with the result, change a copy: `{name}.clone()`")
     return errors.LeafModified(
@@ -73,7 +81,7 @@ def _check_view(target: Any, view: Any) -> None:
     if view.creation is not RECORDED:
         raise _special_view(target, view)
     if base._requires_grad and base._node is None:
-        name = plain_name(base) or "t"
+        name = a_name(base)
         raise errors.ViewOfLeafModified(
             "a view of a leaf Variable that requires grad is being used in an in-place operation: "
             f"it is part of the leaf `{name}`",
@@ -91,7 +99,7 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
     if view.creation is MULTIPLE:
         node = target._node
         node_name = getattr(getattr(node, "node", node), "name", lambda: op_name)()
-        base_name = plain_name(view.base) or "y"
+        base_name = a_name(view.base, "y")
         return errors.MultiViewModified(
             f"Output {target._node.index if hasattr(target._node, 'index') else 0} of {node_name} is a view and is being modified inplace. This view is the "
             "output of a function that returns multiple views. Such functions do not allow the "
@@ -115,7 +123,10 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
         f"A view was created in {mode} mode and is being modified inplace with grad mode enabled: how "
         "the view depends on its base was not recorded",
         made,
-        ["make the view outside no_grad, or do both inside no_grad", "or change a copy: clone() the view"],
+        [
+            "make the view outside no_grad, or do both inside no_grad",
+            "or change a copy: clone() the view",
+        ],
     )
 
 
@@ -176,9 +187,22 @@ def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
             raise errors.OutWithGrad(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, "
                 f"but one of the arguments requires grad: {called(culprit)}",
-                [(this_place(), "out= was given here"), *made_note(culprit, "requires grad since here")],
-                [f"drop out= and use the result, or do it under `with torch.no_grad():`"],
+                [
+                    (this_place(), "out= was given here"),
+                    *made_note(culprit, "requires grad since here"),
+                ],
+                [
+                    _without_out(this_place().expression)
+                    + ", or, if no gradient is needed, do it under `with torch.no_grad():`"
+                ],
             )
+
+
+def _without_out(text: str) -> str:
+    target, call = repairs.keyword_source(text, "out"), repairs.without_keyword(text, "out")
+    if target is None or call is None:
+        return "drop out= and use the result"
+    return f"drop out= and use the result: `{target} = {call}`"
 
 
 def check_out_dtype(name: str, out: Any, result: Any) -> None:

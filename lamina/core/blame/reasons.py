@@ -1,0 +1,245 @@
+"""Why a graph ended: the record of a cut in words, with the places and the repair."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from lamina.core import origins
+from lamina.core.blame import repairs
+from lamina.core.blame.words import Note, short
+from lamina.core.provenance import assigned_name, place_of
+from lamina.errors import Place
+
+
+class Reason(NamedTuple):
+    """Why a tensor does not require grad."""
+
+    kind: str
+    """One of the CUT_ reasons of `origins`, or "never"."""
+    words: str
+    """The end of a sentence about the tensor: "it was computed under no_grad"."""
+    notes: list[Note]
+    help: list[str]
+
+
+NEVER: Final = "never"
+
+_INDEX_OPS: Final = frozenset(
+    {"argmax", "argmin", "argsort", "searchsorted", "bucketize", "nonzero"}
+)
+_COMPARISONS: Final = frozenset({"gt", "ge", "lt", "le", "eq", "ne", "isclose", "logical_and",
+                                 "logical_or", "logical_not", "isfinite", "isnan"})  # fmt: skip
+
+
+def cause_of(tensor: Any) -> Any:
+    """The origin that a tensor's lack of history goes back to; None if nothing is known."""
+    origin = tensor._origin
+    return None if origin is None else (origin[4] or origin)
+
+
+def reason_for(tensor: Any) -> Reason:
+    """Why a tensor does not require grad, in words."""
+    cause = cause_of(tensor)
+    if cause is None:
+        return Reason(NEVER, "no input of its computation requires grad", [], [_ASK])
+    code, lasti, op, reason = cause[:4]
+    place = place_of(code, lasti)
+    if reason is None:
+        return _never(tensor, cause, place)
+    return reason_in_words(reason, op, place)
+
+
+_ASK: Final = "set requires_grad=True where the data is made, or call requires_grad_() on it"
+
+
+def _never(tensor: Any, cause: Any, place: Place) -> Reason:
+    """Nothing was cut: no input ever required grad."""
+    read_out = _values_read_out(place)
+    if read_out is not None:
+        return read_out
+    if cause is tensor._origin and tensor._origin[2] in _CREATED:
+        return Reason(
+            NEVER,
+            "it was made without requires_grad",
+            [(place, "made here, without requires_grad")],
+            [_ASK],
+        )
+    name = assigned_name(cause[0], cause[1], chain=True)
+    subject = f"`{name}` was made here" if name else "made here"
+    return Reason(
+        NEVER,
+        "no input of its computation requires grad",
+        [(place, f"{subject}, without requires_grad")],
+        [f"ask for gradients before computing: `{name}.requires_grad_()`, or requires_grad=True where it "
+         "is made" if name else _ASK],
+    )  # fmt: skip
+
+
+_CREATED: Final = frozenset({
+    "tensor", "from_numpy", "as_tensor", "zeros", "ones", "full", "empty", "rand", "randn", "arange",
+    "linspace", "eye", "Tensor", "unpickled", "randint", "zeros_like", "ones_like", "full_like",
+})  # fmt: skip
+
+
+def _values_read_out(place: Place) -> Reason | None:
+    """A tensor made of numbers that were read out of another one, as the source shows."""
+    found = repairs.read_out_of(place.expression)
+    if found is None:
+        return None
+    call, source = found
+    return Reason(
+        origins.CUT_COPIED,
+        f"`{short(call)}` reads the values out as plain numbers, which leaves the graph",
+        [(place, "made from plain numbers here")],
+        [
+            f"compute with the tensor `{source}` itself; to build a tensor from several, use torch.stack([...])"
+        ],
+    )
+
+
+def reason_in_words(reason: str, op: str, place: Place) -> Reason:
+    """A cut of the graph by an operation at a place."""
+    text = place.expression
+    if reason in (origins.CUT_NO_GRAD, origins.CUT_INFERENCE):
+        return _switched_off(reason, place)
+    if reason == origins.CUT_DATA:
+        source = repairs.receiver(text)
+        return Reason(
+            reason,
+            f"`{short(text)}` is cut off from the graph"
+            if text
+            else ".data is cut off from the graph",
+            [(place, "cut here: .data is a tensor without history")],
+            [
+                f"use `{source}` itself instead of `{text}`"
+                if source
+                else "use the tensor itself instead of .data"
+            ],
+        )
+    if reason == origins.CUT_DETACH:
+        return _detached(place)
+    if reason == origins.CUT_COPIED:
+        return Reason(
+            reason,
+            "it holds copied numbers: torch.tensor() makes a new leaf, not connected to what they came from",
+            [(place, "the values were copied here, without their history")],
+            _instead_of_copy(text),
+        )
+    if reason == origins.CUT_BACKWARD:
+        return Reason(
+            reason,
+            "a gradient has no history unless it is computed with create_graph=True",
+            [(place, "this gradient was computed here without create_graph=True, so not recorded")],
+            [f"to differentiate it again, compute it with create_graph=True: `{_with_create_graph(text)}`"
+             if _with_create_graph(text) else "compute it with create_graph=True"],
+        )  # fmt: skip
+    if reason == origins.CUT_FROZEN:
+        return Reason(
+            reason,
+            "it was computed from frozen tensors only",
+            [(place, "frozen here: requires_grad was switched off")],
+            ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients of the "
+             "data, give it requires_grad=True"],
+        )  # fmt: skip
+    if reason == origins.CUT_INTEGER and op not in _INDEX_OPS:
+        return Reason(
+            reason,
+            f"{_of(op)} gives integers, which cannot carry a gradient",
+            [(place, "becomes integer here, and leaves the graph")],
+            _instead_of_integers(op, text),
+        )
+    return _not_differentiable(reason, op, place)
+
+
+def _switched_off(reason: str, place: Place) -> Reason:
+    """Computed while recording was off."""
+    mode = "inference_mode" if reason == origins.CUT_INFERENCE else "no_grad"
+    notes: list[Note] = [(place, "computed here, not recorded")]
+    switch = getattr(reason, "place", None)
+    off = None if switch is None else place_of(*switch)
+    text = "" if off is None else off.text.strip()
+    if "set_grad_enabled" in text and not text.startswith("with"):
+        notes.insert(0, (off, "recording is switched off from here on"))
+        return Reason(
+            str(reason),
+            "it was computed while recording was switched off by set_grad_enabled(False)",
+            notes,
+            ["use it as a context manager, which switches back by itself: "
+             "`with torch.set_grad_enabled(False):`; or call torch.set_grad_enabled(True) before"],
+        )  # fmt: skip
+    if off is not None and off != place:
+        notes.append((off, "recording is off inside this"))
+    repair = f"compute it outside {mode}, where operations are recorded"
+    if mode == "inference_mode":
+        repair += "; a `clone()` made outside is a normal tensor"
+    return Reason(str(reason), f"it was computed under {mode}, so not recorded", notes, [repair])
+
+
+def _detached(place: Place) -> Reason:
+    text = place.expression
+    if "Parameter(" in text:
+        return Reason(
+            origins.CUT_DETACH,
+            "nn.Parameter makes a new leaf, cut off from what it was computed from",
+            [(place, "a new leaf without history begins here")],
+            [
+                "compute it anew in forward() from the parameter it depends on, or assign it without nn.Parameter"
+            ],
+        )
+    source = repairs.receiver(text)
+    return Reason(
+        origins.CUT_DETACH,
+        f"`{short(text)}` is detached: the graph ends there" if text else "detach() ends the graph",
+        [(place, "detached here: its history ends")],
+        [f"use `{source}` itself instead of `{text}`" if source and text.endswith(".detach()")
+         else "leave out the detach()"],
+    )  # fmt: skip
+
+
+def _instead_of_copy(text: str) -> list[str]:
+    parts = repairs.list_argument(text)
+    if parts is not None:
+        return [f"keep the graph: `torch.stack({parts})`"]
+    source = repairs.first_argument(text)
+    if source is not None:
+        return [f"to copy and stay in the graph, write `{source}.clone()`; to leave it, "
+                f"`{source}.detach().clone()`"]  # fmt: skip
+    return ["use torch.stack([...]) or `.clone()`, which stay in the graph"]
+
+
+def _with_create_graph(text: str) -> str | None:
+    return repairs.with_keyword(text, "create_graph", "True")
+
+
+def _instead_of_integers(op: str, text: str) -> list[str]:
+    if op != "to_copy":
+        return ["stay in floating point where a gradient is needed"]
+    source = repairs.receiver(text) or "x"
+    return [
+        "stay in floating point where a gradient is needed",
+        f"to round forward and let the gradient pass unchanged (straight-through): "
+        f"`{source} + ({source}.trunc() - {source}).detach()`",
+        "a position to look up can be learned by interpolation: weight the two neighbouring entries",
+    ]
+
+
+def _not_differentiable(reason: str, op: str, place: Place) -> Reason:
+    words = f"{_of(op)} is not differentiable"
+    help = ["use a differentiable operation where the gradient has to pass"]
+    if op in _INDEX_OPS:
+        words = f"{_of(op)} gives an index, which has no derivative"
+        help = [
+            "for a choice that can be learned, weight with softmax; for the value, use max() or min()"
+        ]
+        if op == "argmax":
+            help.append(
+                "to train a classifier, give its scores to cross_entropy, a differentiable loss"
+            )
+    elif op in _COMPARISONS:
+        words = f"{_of(op)} gives true or false, which has no derivative"
+        help = ["use a soft form: `torch.sigmoid((x - threshold) / width)`"]
+    return Reason(reason, words, [(place, "not differentiable: the graph ends here")], help)
+
+
+def _of(op: str) -> str:
+    return "this cast" if op == "to_copy" else f"{op}"

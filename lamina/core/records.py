@@ -1,0 +1,107 @@
+"""What is noted while a program runs, so that the explainer can look back.
+
+Everything here is written on slow paths only (a backward pass, a cut of the graph, a module's or an
+optimizer's construction), is bounded, and holds tensors weakly: a record never keeps memory alive.
+Records about one tensor are kept in its own `__dict__`, under the names in `PRIVATE`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from contextlib import suppress
+from types import CodeType
+from typing import Any, Final, NamedTuple
+
+from lamina.core.versions import next_stamp
+
+Position = tuple[CodeType, int]
+
+PRIVATE: Final = frozenset({
+    "asked_at", "changed_through_data", "created", "data_of", "flag_set_through_data", "frozen_at",
+    "grad_cleared_at", "grad_filled_at", "returned_at", "took_place_of", "was_leaf",
+})  # fmt: skip
+"""Names in a tensor's `__dict__` that are records: neither copied nor pickled with it."""
+
+REMEMBERED_PASSES: Final = 32
+REMEMBERED_CUTS: Final = 32
+NODES_LOOKED_AT: Final = 64
+
+
+class Pass(NamedTuple):
+    """One backward pass: where and when it began, from what, and whether it returned gradients."""
+
+    code: CodeType
+    lasti: int
+    stamp: int
+    roots: tuple[Any, ...]
+    returned: bool
+
+
+class Cut(NamedTuple):
+    """A place where a graph ended although its input required grad, and the leaves behind it."""
+
+    code: CodeType
+    lasti: int
+    op: str
+    reason: str
+    sources: tuple[Any, ...]
+
+
+class Trouble(NamedTuple):
+    """A derivative that divided by zero, or was not a number: noted by NumPy's own flags."""
+
+    code: CodeType
+    lasti: int
+    op: str
+    kind: str
+    stamp: int
+    is_masked: bool
+
+
+passes: Final[deque[Pass]] = deque(maxlen=REMEMBERED_PASSES)
+cuts: Final[deque[Cut]] = deque(maxlen=REMEMBERED_CUTS)
+troubles: Final[deque[Trouble]] = deque(maxlen=REMEMBERED_CUTS)
+optimizers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+plain_parts: Final[weakref.WeakKeyDictionary[Any, dict[str, Position]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""For a module: where attributes were set that hold tensors or modules it does not register."""
+readings: Final[weakref.WeakKeyDictionary[Any, list[Position]]] = weakref.WeakKeyDictionary()
+"""For the generator of `parameters()`: where it was read to its end."""
+
+
+def note_pass(place: Position, roots: Any, returned: bool) -> None:
+    """Note that a backward pass begins."""
+    passes.append(Pass(*place, next_stamp(), tuple(map(weakref.ref, roots)), returned))
+
+
+def note_cut(place: Position, op: str, reason: str, tensors: Any, deep: bool = True) -> None:
+    """Note that an operation's result left the graph of its inputs; `deep`: and of what is behind."""
+    found = [tensor for tensor in tensors if tensor._requires_grad]
+    if deep:
+        found = [leaf for tensor in found for leaf in leaves_behind(tensor)]
+    cuts.append(Cut(*place, op, reason, tuple(map(weakref.ref, found))))
+
+
+def leaves_behind(tensor: Any, limit: int = NODES_LOOKED_AT) -> list[Any]:
+    """A tensor and the leaves it was computed from, as far as a look at `limit` nodes shows."""
+    found, seen = [tensor], set()
+    waiting = deque([tensor._node])
+    while waiting and len(seen) < limit:
+        edge = waiting.popleft()
+        node = getattr(edge, "node", edge)
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if hasattr(node, "_array"):
+            found.append(node)
+        else:
+            waiting.extend(node.next)
+    return found
+
+
+def note_plain_part(module: Any, name: str, place: Position) -> None:
+    """Note that a module was given tensors or modules in a form that it does not register."""
+    with suppress(TypeError):  # a module that defines equality without a hash: do without
+        plain_parts.setdefault(module, {})[name] = place

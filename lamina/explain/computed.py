@@ -1,0 +1,265 @@
+"""Tensors that a recorded operation made: not leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.core.blame import repairs
+from lamina.core.blame.words import (
+    first_name,
+    is_move,
+    listing,
+    made_at,
+    made_note,
+    move_keyword,
+    node_place,
+    op_word,
+    short,
+)
+from lamina.core.node import OutputEdge
+from lamina.core.provenance import assigned_name, place_of
+from lamina.errors.places import Note
+from lamina.explain.causes import Cause
+from lamina.explain.explanation import Explanation, explained
+from lamina.explain.parts import explain_lost_parameter
+from lamina.explain.subject import Subject
+from lamina.explain.through_data import explain_data_change
+from lamina.explain.values import explain_nan_values, explain_zero_derivative
+
+
+def explain_computed(subject: Subject) -> Explanation:
+    """Why a tensor is not a leaf, and where its gradient goes."""
+    for explain in (
+        explain_data_change,
+        explain_nan_values,
+        _carried_over,
+        _written_to,
+        _lost_parameter,
+        _shared_memory,
+        _moved,
+        _rebound,
+        _kept,
+        explain_zero_derivative,
+    ):
+        found = explain(subject)
+        if found is not None:
+            return found
+    return _intermediate(subject)
+
+
+def source_names(subject: Subject) -> list[str]:
+    """What the program calls the leaves behind the tensor."""
+    return [name for name in map(subject.name_of, subject.leaves) if name]
+
+
+def leaf_notes(subject: Subject) -> list[Note]:
+    """Where the nearest leaves behind the tensor were made."""
+    notes: list[Note] = []
+    for leaf in subject.leaves[:2]:
+        name = subject.name_of(leaf)
+        notes += made_note(
+            leaf, f"the leaf `{name}`" if name else "the leaf that collects the gradient"
+        )
+    return notes
+
+
+def _kept(subject: Subject) -> Explanation | None:
+    """`retain_grad()` was asked for."""
+    if not subject.tensor.retains_grad:
+        return None
+    state = "holds" if subject.tensor._grad is not None else "will hold, after a backward pass,"
+    return explained(
+        Cause.FINE,
+        f"{subject.called} is not a leaf, but retain_grad() was called: its .grad {state} the gradient",
+        subject.made("computed here"),
+    )
+
+
+def _intermediate(subject: Subject) -> Explanation:
+    """An ordinary intermediate result."""
+    names = source_names(subject)
+    text = "" if subject.made_at is None else subject.made_at.expression
+    help = [f"to keep its gradient, call `{subject.name}.retain_grad()` before backward()"]
+    if names:
+        help[0] += "; the leaf's own is in " + listing([f"{name}.grad" for name in names])
+        source = f"computed from {listing(names)}"
+    else:
+        source = "computed from other tensors"
+        repaired = repairs.leaf_last(text)
+        if repaired is not None:
+            help.insert(0, f"to make it the leaf, ask for gradients last: `{repaired}`")
+    return explained(
+        Cause.NON_LEAF_NOT_RETAINED,
+        f"{subject.called} is not a leaf: it was {source}, and its gradient is passed on, not kept",
+        [*subject.made(_made_remark(subject)), *leaf_notes(subject)],
+        help,
+    )
+
+
+def _made_remark(subject: Subject) -> str:
+    return f"computed here, by {op_word(subject.node)}"
+
+
+def _moved(subject: Subject) -> Explanation | None:
+    """A leaf, moved to another device or cast to another dtype."""
+    node, last = subject.node, None
+    while is_move(node):
+        last = node
+        edge = node.next[0]
+        node = edge.node if isinstance(edge, OutputEdge) else edge
+    if last is None or not hasattr(node, "_array"):
+        return None
+    leaf = node
+    keyword = move_keyword(last) or "dtype"
+    what = "moved to another device" if keyword == "device" else "cast to another dtype"
+    name = subject.name_of(leaf)
+    original = f"`{name}`" if name else "the leaf"
+    notes = [*subject.made(f"a new tensor is made here, as a copy of {original}")]
+    notes += made_note(leaf, f"{original}, which collects the gradient, was made here")
+    return explained(
+        Cause.MOVED_AFTER_REQUIRES_GRAD,
+        f"{subject.called} is not a leaf: it is the result of a recorded operation, {original} {what}",
+        notes,
+        _instead_of_move(subject, leaf, name, keyword),
+    )
+
+
+def _instead_of_move(subject: Subject, leaf: Any, name: str | None, keyword: str) -> list[str]:
+    help = []
+    text = "" if subject.made_at is None else subject.made_at.expression
+    repaired = repairs.leaf_last(text)
+    if repaired is not None:
+        help.append(f"ask for gradients last: `{repaired}`")
+    else:
+        place = made_at(leaf)
+        help.append(
+            f"call `{subject.name}.requires_grad_()` after the {'move' if keyword == 'device' else 'cast'}, "
+            f"on a tensor that did not require grad before"
+        )
+        if place is not None and name is not None:
+            help.append(f"or read the leaf's gradient: `{name}.grad`")
+    help.append(f"or create it as it should be, with {keyword}= and requires_grad=True")
+    return help
+
+
+def _written_to(subject: Subject) -> Explanation | None:
+    """A leaf without grad until something that requires grad was written into it."""
+    if "was_leaf" not in subject.notes:
+        return None
+    origin = subject.notes["was_leaf"]
+    place = node_place(subject.node)
+    target = sides[1] if (sides := repairs.sides(place.expression)) else None
+    made: list[Note] = []
+    if origin is not None:
+        made = [(place_of(origin[0], origin[1]), "made here, as a leaf without requires_grad")]
+    help = [f"to read its gradient, call `{subject.name}.retain_grad()` before backward()"]
+    if target is not None:
+        help.insert(0, f"to keep it a leaf, write values without history: `{target}.detach()`")
+    return explained(
+        Cause.LEAF_LOST,
+        f"{subject.called} is not a leaf any more: values with a history were written into it in place",
+        [(place, "written here: since then it is a computed tensor"), *made],
+        help,
+    )
+
+
+def _lost_parameter(subject: Subject) -> Explanation | None:
+    """Held by a module as a plain attribute, and a move or cast of a leaf."""
+    node = subject.node
+    while is_move(node):
+        node = getattr(node.next[0], "node", node.next[0])
+    if node is subject.node or not hasattr(node, "_array"):
+        return None
+    return explain_lost_parameter(subject)
+
+
+def _rebound(subject: Subject) -> Explanation | None:
+    """`w = w - lr * w.grad`: the name of the leaf now means a result."""
+    node = subject.node
+    target = assigned_name(node.code, node.lasti)
+    place = node_place(node)
+    if target is None or not repairs.reads(place.expression, target):
+        return None
+    leaf = next((leaf for leaf in subject.leaves if first_name(leaf) == target), None)
+    if leaf is None or subject.name_of(leaf) == target:
+        return None
+    inside = repairs.update_in_place(target, place.expression)
+    return explained(
+        Cause.LEAF_LOST,
+        f"{subject.called} is not a leaf: the name was rebound to a tensor computed from the leaf",
+        [
+            (place, f"`{target}` means this result from here on"),
+            *made_note(leaf, "the leaf was made here"),
+        ],
+        [f"update the leaf itself, unrecorded: `with torch.no_grad(): {inside}`"],
+    )
+
+
+def _carried_over(subject: Subject) -> Explanation | None:
+    """The graphs of several iterations hang on one tensor, although a pass has used them up."""
+    nodes = _nodes_behind(subject.node)
+    places: dict[Any, int] = {}
+    for node in nodes:
+        places[node.code, node.lasti] = places.get((node.code, node.lasti), 0) + 1
+    times = places.get((subject.node.code, subject.node.lasti), 0)
+    freed = [node for node in nodes if getattr(node, "freed_at", None) is not None]
+    if times < 2 or not freed:
+        return None
+    place = node_place(subject.node)
+    added = repairs.added_value(place.expression)
+    help = (
+        [f"add the number only: `{repairs.with_added(place.expression, '.item()')}`, or "
+         f"`{repairs.bracketed(added)}.detach()`"]
+        if added
+        else [f"cut it off once used: `{subject.name}.detach()`, or `.item()` for a number"]
+    )  # fmt: skip
+    notes: list[Note] = [(place, f"joined {times} times: each keeps the history of its iteration")]
+    notes.append((node_place(freed[0]), "part of that history; backward() has used it already"))
+    return explained(
+        Cause.GRAPH_CARRIED_OVER,
+        f"{subject.called} is a computed tensor that holds the history of {times} iterations, whose "
+        "graphs it keeps alive: memory grows",
+        notes,
+        help,
+    )
+
+
+def _nodes_behind(node: Any, limit: int = 20_000) -> list[Any]:
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting and len(found) < limit:
+        entry = waiting.pop()
+        entry = entry.node if isinstance(entry, OutputEdge) else entry
+        if entry is None or hasattr(entry, "_array") or id(entry) in seen:
+            continue
+        seen.add(id(entry))
+        found.append(entry)
+        waiting.extend(entry.next)
+    return found
+
+
+def _shared_memory(subject: Subject) -> Explanation | None:
+    """Changed through a detached alias."""
+    cell = subject.tensor._cell
+    shared = getattr(cell, "shared_at", None)
+    if cell is None or shared is None or not cell.changes:
+        return None
+    node = subject.node
+    change = cell.changes[-1]
+    if change.stamp < node.stamp:
+        return None
+    place = place_of(change.code, change.lasti)
+    alias = place_of(*shared)
+    if repairs.written_to(place.expression) == subject.plain_name:
+        return None
+    return explained(
+        Cause.SHARED_MEMORY,
+        f"the values of {subject.called} were changed through another tensor that shares its memory",
+        [
+            (place, "changed here, without a record in the graph"),
+            (alias, f"detach() made a tensor over {subject.called}'s memory"),
+            *subject.made("computed here"),
+        ],
+        [f"change a copy instead: `{short(alias.expression)}.clone()`"],
+    )

@@ -1,0 +1,55 @@
+"""`why`: explains one tensor."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from lamina.core.blame import repairs
+from lamina.core.provenance import argument_names, place_of, user_frame
+from lamina.core.tensor import Tensor
+from lamina.errors import ArgumentTypeError
+from lamina.explain.computed import explain_computed
+from lamina.explain.explanation import Explanation
+from lamina.explain.leaf import explain_leaf
+from lamina.explain.subject import Subject
+from lamina.explain.untracked import explain_untracked
+
+
+def why(tensor: Tensor) -> Explanation:
+    """Say why a tensor is a leaf or not, and what becomes of its gradient.
+
+    The answer has a `cause`, a `verdict`, `places` in your program and `help`; printed, it looks
+    like an error message:
+
+        `h` is not a leaf: it was computed from `w`, and its gradient was passed on, not kept
+          train.py:4   h = w * w
+                           ^^^^^ computed here
+          help: to keep it, call `h.retain_grad()` before backward(); the leaf's own is in `w.grad`
+
+    Args:
+        tensor: the tensor to explain.
+    """
+    if not isinstance(tensor, Tensor):
+        raise _not_a_tensor(tensor)
+    subject = Subject(tensor)
+    if not tensor.requires_grad:
+        return explain_untracked(subject)
+    if subject.node is not None:
+        return explain_computed(subject)
+    return explain_leaf(subject)
+
+
+def _not_a_tensor(value: Any) -> ArgumentTypeError:
+    frame = user_frame(sys._getframe(1))
+    place = place_of(frame.f_code, frame.f_lasti)
+    given = next(iter(argument_names(place)), "")
+    owner = repairs.receiver(given) if given.endswith(".grad") else None
+    help = ["pass one tensor, such as `model.weight`"]
+    if value is None and owner is not None:
+        help = [f"ask about the tensor itself: `why({owner})` tells why its .grad is None"]
+    return ArgumentTypeError(
+        f"why() explains a Tensor, not {'None' if value is None else type(value).__name__}",
+        [(place, "asked here")],
+        help,
+    )
