@@ -12,6 +12,7 @@ from lamina.ops.factor_lu import linalg_lu as lu
 from lamina.ops.factor_lu import linalg_lu_factor as lu_factor
 from lamina.ops.factor_lu import linalg_lu_factor_ex as lu_factor_ex
 from lamina.ops.factor_lu import linalg_lu_solve as lu_solve
+from lamina.ops.linalg import linalg_diagonal as diagonal
 from lamina.ops.linalg import linalg_householder_product as householder_product
 from lamina.ops.linalg import linalg_matrix_exp as matrix_exp
 from lamina.ops.linalg import linalg_tensorinv as tensorinv
@@ -44,6 +45,7 @@ __all__ = [
     "cond",
     "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigvals",

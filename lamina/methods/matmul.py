@@ -13,6 +13,7 @@ from lamina.ops import (
     pseudoinverse,
     solvers,
     triangular,
+    vectors,
 )
 
 
@@ -25,9 +26,9 @@ Tensor.__matmul__ = matmul.matmul
 Tensor.__rmatmul__ = _reflected
 Tensor.mm = matmul.mm
 Tensor.bmm = matmul.bmm
-Tensor.mv = matmul.mv
-Tensor.dot = matmul.dot
-Tensor.vdot = matmul.vdot
+Tensor.mv = vectors.mv
+Tensor.dot = vectors.dot
+Tensor.vdot = vectors.vdot
 Tensor.inner = contraction.inner
 Tensor.outer = products.outer
 Tensor.ger = products.ger

@@ -10,7 +10,7 @@ from lamina.core.fast_products import affine_caller, affine_op
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.matmul import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
+from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
 
 __all__: list[str] = []
 

@@ -17,7 +17,7 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.matmul import check_tensors, legacy, refuse
+from lamina.ops.product_checks import check_tensors, legacy, refuse
 
 __all__ = ["bilinear", "einsum", "inner", "tensordot"]
 
@@ -156,12 +156,7 @@ def _parse(equation: str, operands: list[Any]) -> tuple[list[str], str]:
     for k, (names, x) in enumerate(zip(parts, operands, strict=True)):
         extra = x.ndim - len(names.replace("...", ""))
         if extra < 0 or (extra and "..." not in names):
-            raise _wrong(
-                "the number of subscripts in the equation "
-                f"({len(names.replace('...', ''))}) {'is more than' if extra < 0 and '...' in names else 'does not match'} "
-                f"the number of dimensions ({x.ndim}) for operand {k}"
-                + ("" if "..." in names else " and no ellipsis was given")
-            )
+            raise _wrong_count(k, x.ndim, names)
         longest = max(longest, extra)
         inputs.append(names.replace("...", _HIDDEN[:extra][::-1]))
     hidden = _HIDDEN[:longest][::-1]
@@ -176,6 +171,15 @@ def _parse(equation: str, operands: list[Any]) -> tuple[list[str], str]:
         if output.count(c) > 1:
             raise _wrong(f"output subscript {c} appears more than once in the output")
     return inputs, output.replace("...", hidden)
+
+
+def _wrong_count(k: int, ndim: int, names: str) -> errors.InvalidArgument:
+    has_ellipsis = "..." in names
+    return _wrong(
+        f"the number of subscripts in the equation ({len(names.replace('...', ''))}) "
+        f"{'is more than' if has_ellipsis else 'does not match'} the number of dimensions ({ndim}) "
+        f"for operand {k}" + ("" if has_ellipsis else " and no ellipsis was given")
+    )
 
 
 def _diagonals(x: Any, names: str) -> tuple[Any, str]:

@@ -12,7 +12,7 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.linalg_checks import check_matrices, check_square_matrices, failed
-from lamina.ops.matmul import refuse
+from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
 
 __all__ = ["geqrf", "qr", "svd"]
@@ -55,35 +55,23 @@ def _eigh(A: Any, UPLO: str = "L") -> Any:
         raise _not_converged("linalg.eigh", A) from None
 
 
-def _eigh_rule(F: Any, g: Any, out0: Any, out1: Any) -> Any:
+def _eigh_rule(F: Any, g: Any, out0: Any, out1: Any, A_dtype: Any) -> Any:
     values, vectors = out0, out1
     turned = F.conj_transpose(vectors)
     inner = None
     if g[1] is not None:
         apart = F.without_diagonal(_columns(F, values) - _rows(F, values), 1.0)
-        inner = F.without_diagonal(turned @ g[1]) / apart
+        # Of a change of eigenvectors, only rotations keep them orthogonal.
+        inner = F.without_diagonal(_skew(F, turned @ g[1])) / (apart * 2)
     if g[0] is not None:
         size = values.shape[-1]
         diagonal = F.diagonal_matrix(g[0], size, size)
         inner = diagonal if inner is None else inner + diagonal
     if g[1] is None:
         return (vectors * _columns(F, g[0])) @ turned
-    return vectors @ F.like_kind(inner, vectors) @ turned
+    return vectors @ F.cast_like_input(inner, A_dtype) @ turned
 
 
-def _like_kind(input: Any, other: Any) -> Any:
-    return input.astype(other.dtype)
-
-
-like_kind = operation(
-    "like_kind",
-    _like_kind,
-    tensors="input other",
-    grad={"input": lambda F, g, input_dtype: F.cast_like_input(g, input_dtype)},
-    node_name="ToCopyBackward0",
-    halves_in_float=False,
-    doc="A tensor in another's dtype.",
-)
 linalg_eigh = operation(
     "linalg_eigh",
     _eigh,
@@ -94,11 +82,27 @@ linalg_eigh = operation(
 )
 
 
-def linalg_eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
-    """The eigenvalues of symmetric or Hermitian matrices, in order of size."""
-    values = linalg_eigh(A, UPLO).eigenvalues
-    return values if out is None else traced.clone(values, out=out)
+def _eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    check_square_matrices("linalg.eigvalsh", A)
+    try:
+        return np.linalg.eigvalsh(A, UPLO.upper())
+    except np.linalg.LinAlgError:
+        raise _not_converged("linalg.eigvalsh", A) from None
 
+
+def _eigvalsh_rule(F: Any, g: Any, A: Any, UPLO: str) -> Any:
+    _, vectors = F.linalg_eigh(A, UPLO)
+    return (vectors * _columns(F, g)) @ F.conj_transpose(vectors)
+
+
+linalg_eigvalsh = operation(
+    "linalg_eigvalsh",
+    _eigvalsh,
+    grad={"A": _eigvalsh_rule},
+    node_name="LinalgEighBackward0",
+    samples=lambda make: [sample(make.positive_definite(2, 3, 3))],
+    doc="The eigenvalues of symmetric or Hermitian matrices, in order of size.",
+)
 
 # --- any square matrix -------------------------------------------------------------------------
 
@@ -142,11 +146,23 @@ linalg_eig = operation(
 )
 
 
-def linalg_eigvals(A: Any, *, out: Any = None) -> Any:
-    """The eigenvalues of square matrices; complex, in no special order."""
-    values = linalg_eig(A).eigenvalues
-    return values if out is None else traced.clone(values, out=out)
+def _eigvals(A: Any) -> Any:
+    return _eig(A)[0]
 
+
+def _eigvals_rule(F: Any, g: Any, A: Any, A_dtype: Any) -> Any:
+    _, vectors = F.linalg_eig(A)
+    turned = F.conj_transpose(vectors)
+    return F.cast_like_input(F.linalg_solve(turned, _rows(F, g) * turned), A_dtype)
+
+
+linalg_eigvals = operation(
+    "linalg_eigvals",
+    _eigvals,
+    grad={"A": _eigvals_rule},
+    node_name="LinalgEigBackward0",
+    doc="The eigenvalues of square matrices; complex, in no special order.",
+)
 
 # --- singular values ---------------------------------------------------------------------------
 
@@ -163,13 +179,13 @@ def _skew(F: Any, x: Any) -> Any:
     return x - F.conj_transpose(x)
 
 
-def _svd_rule(F: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
+def _svd_rule(F: Any, g: Any, out0: Any, out1: Any, out2: Any, A_dtype: Any) -> Any:
     S = out1
     rows, columns, count = out0.shape[-2], out2.shape[-1], S.shape[-1]
     U, Vh = out0[..., :count], out2[..., :count, :]
     gU, gS, gVh = g
     if gU is None and gVh is None:
-        return (U * _columns(F, F.like_kind(gS, U))) @ Vh
+        return (U * _columns(F, gS)) @ Vh
     squares = S * S
     apart = F.without_diagonal(_columns(F, squares) - _rows(F, squares), 1.0)
     inner = None
@@ -188,7 +204,7 @@ def _svd_rule(F: Any, g: Any, out0: Any, out1: Any, out2: Any) -> Any:
         inner = part if inner is None else inner + part
     if gS is not None:
         inner = inner + F.diagonal_matrix(gS, count, count)
-    result = U @ inner @ Vh
+    result = U @ F.cast_like_input(inner, A_dtype) @ Vh
     if gU is not None and rows > count:
         outside = gU - U @ (F.conj_transpose(U) @ gU)
         result = result + (outside / _columns(F, S)) @ Vh
@@ -207,7 +223,7 @@ linalg_svd = operation(
 )
 
 
-def _svdvals(A: Any) -> Any:
+def _svdvals(A: Any, *, driver: Any = None) -> Any:
     check_matrices("linalg.svdvals", A)
     try:
         return np.linalg.svd(A, compute_uv=False)
@@ -215,17 +231,19 @@ def _svdvals(A: Any) -> Any:
         raise _not_converged("linalg.svdvals", A) from None
 
 
-_only_values = operation("svdvals_without_vectors", _svdvals, doc="The singular values alone.")
+def _svdvals_rule(F: Any, g: Any, A: Any) -> Any:
+    U, _, Vh = F.linalg_svd(A, False)
+    return (U * _columns(F, g)) @ Vh
 
 
-def linalg_svdvals(A: Any, *, driver: Any = None, out: Any = None) -> Any:
-    """The singular values of each matrix, in descending order."""
-    if not A.requires_grad:
-        return _only_values(A, out=out)
-    values = linalg_svd(A, False).S
-    return values if out is None else traced.clone(values, out=out)
-
-
+linalg_svdvals = operation(
+    "linalg_svdvals",
+    _svdvals,
+    grad={"A": _svdvals_rule},
+    node_name="LinalgSvdBackward0",
+    samples=lambda make: [sample(make(2, 3, 4)), sample(make(4, 3))],
+    doc="The singular values of each matrix, in descending order.",
+)
 _svd_result = named_result("svd", "U S V")
 
 
@@ -258,9 +276,10 @@ def _qr_rule(F: Any, g: Any, out0: Any, out1: Any, mode: str) -> Any:
     Q, R = out0, out1
     rows, columns = Q.shape[-2], R.shape[-1]
     if mode == "r":
-        raise refuse("The derivative of linalg.qr depends on Q, which is not computed when "
-                     "mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require "
-                     "gradients.")  # fmt: skip
+        raise refuse(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'.",
+            "linalg.qr(A, mode='reduced') is differentiable",
+        )
     if mode == "complete" and rows > columns:
         raise refuse(
             "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
@@ -283,9 +302,7 @@ def _tall_rule(F: Any, Q: Any, R: Any, gQ: Any, gR: Any) -> Any:
     size = (diagonal + F.conj(diagonal)) * 0.5
     count = R.shape[-1]
     whole = upper + F.conj_transpose(upper) + F.diagonal_matrix(size, count, count)
-    return F.linalg_solve_triangular(
-        F.conj_transpose(R), gQ + Q @ whole, upper=False, left=False
-    )
+    return F.linalg_solve_triangular(F.conj_transpose(R), gQ + Q @ whole, upper=False, left=False)
 
 
 linalg_qr = operation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.linalg_checks import check_matrices, failed, first_failure
-from lamina.ops.matmul import refuse
+from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
@@ -22,7 +23,7 @@ def factor(A: Any) -> tuple[Any, Any, Any]:
     Works on the whole batch at once, one column after the other.
     """
     rows, columns = A.shape[-2:]
-    x = A.reshape((-1, rows, columns)).copy()
+    x = A.reshape((math.prod(A.shape[:-2]), rows, columns)).copy()
     count = min(rows, columns)
     every = np.arange(x.shape[0])
     pivots = np.zeros_like(A, shape=(x.shape[0], count), dtype=np.int32)
@@ -43,7 +44,7 @@ def factor(A: Any) -> tuple[Any, Any, Any]:
 
 def order_of(pivots: Any, rows: int) -> Any:
     """The order of rows that a sequence of exchanges makes."""
-    flat = pivots.reshape((-1, pivots.shape[-1]))
+    flat = pivots.reshape((math.prod(pivots.shape[:-1]), pivots.shape[-1]))
     order = np.zeros_like(flat, shape=(flat.shape[0], rows), dtype=np.int64)
     order[...] = np.arange(rows)
     every = np.arange(flat.shape[0])
@@ -59,7 +60,7 @@ def permutation(pivots: Any, rows: int, like: Any) -> Any:
     """The matrices P with A = P L U."""
     order = order_of(pivots, rows)
     made = np.zeros_like(like, shape=(*order.shape, rows))
-    np.put_along_axis(made, order[..., None, :], np.ones_like(made[..., :1, :]), axis=-2)
+    np.put_along_axis(made, order[..., None, :], np.ones_like(order[..., None, :]), axis=-2)
     return made
 
 
@@ -123,6 +124,7 @@ linalg_lu = operation(
     samples=lambda make: [sample(make(3, 3)), sample(make(2, 3, 4)), sample(make(4, 3))],
     doc="The factors of $A = P L U$: a permutation, a lower and an upper triangle.",
 )
+linalg_lu.op.constants = (0,)  # type: ignore[attr-defined]
 
 
 def _lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -237,12 +239,13 @@ lu_unpack = operation(
     ],
     doc="P, L and U from what `lu_factor` returns.",
 )
+lu_unpack.op.constants = (0,)  # type: ignore[attr-defined]
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The older form of `linalg.lu_factor`: a tuple, with the codes of failure if asked for."""
     found = linalg_lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    return (found.LU, found.pivots, found.info) if get_infos else (found.LU, found.pivots)
+    return found if get_infos else (found.LU, found.pivots)
 
 
 def linalg_lu_solve(
@@ -269,5 +272,3 @@ def linalg_lu_solve(
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
     """`linalg.lu_solve` with its arguments in the older order."""
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
-
-

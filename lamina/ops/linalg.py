@@ -12,7 +12,7 @@ from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.contraction import into
 from lamina.ops.linalg_checks import check_square_matrices
-from lamina.ops.matmul import check_tensors, refuse
+from lamina.ops.product_checks import check_tensors, refuse
 from lamina.ops.solvers import linalg_inv, linalg_solve
 
 __all__ = ["matrix_exp", "orgqr", "ormqr", "vander"]
@@ -116,6 +116,8 @@ def linalg_tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> 
 def linalg_vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0, 1, ..., N - 1 of each element, in a new last dimension."""
     check_tensors("linalg.vander", ("x", x))
+    if not x.ndim:
+        x = traced.reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     if N is not None and N < 1:
         raise refuse("N must be greater than 1.")
@@ -144,6 +146,11 @@ def linalg_vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
     r"""Inner products of vectors along a dimension: $\sum_i \bar x_i y_i$."""
     check_tensors("linalg.vecdot", ("x", x), ("y", y))
     return into(out, traced.sum(traced.conj(x) * y, dim))
+
+
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices: `torch.diagonal` of the last two dimensions."""
+    return traced.diagonal(A, offset, dim1, dim2)
 
 
 # --- Householder -------------------------------------------------------------------------------

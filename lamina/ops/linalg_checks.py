@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.ops.matmul import legacy, refuse
+from lamina.ops.product_checks import legacy, refuse
 
 __all__: list[str] = []
 
@@ -53,7 +54,7 @@ def failed(name: str, text: str, index: int | None, *help: str) -> errors.LinAlg
 
 def matrices_of(x: Any) -> Any:
     """All matrices of a batch, one after the other."""
-    return x.reshape((-1, *x.shape[-2:]))
+    return x.reshape((math.prod(x.shape[:-2]), *x.shape[-2:]))
 
 
 def first_failure(info: Any, x: Any) -> tuple[int | None, int]:

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors: `@`, `mm`, `bmm`, `mv`, `dot`, and the affine map of a layer.
+"""Products of matrices: `@`, `mm`, `bmm`.
 
 Products never promote: factors of different dtypes are an error. float16 and bfloat16 are
 multiplied in float32 and rounded once.
@@ -10,74 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from lamina import dtypes, errors
+from lamina import errors
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import execute, operation, publish
 from lamina.core.fast_products import matrix_product, product_caller
-from lamina.core.op import raw, traced
+from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.support import conj
+from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
+from lamina.ops.vectors import dot, mv
 
-__all__ = ["bmm", "dot", "matmul", "mm", "mv", "vdot"]
-
-LEGACY = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
-    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-
-
-def legacy(tensor: Any) -> str:
-    """A dtype as PyTorch's older messages name it: Float, ComplexDouble."""
-    kind = tensor.dtype if isinstance(tensor, Tensor) else dtypes.from_numpy(tensor.dtype)
-    return LEGACY.get(kind.name, kind.name)
-
-
-def refuse(headline: str, *help: str) -> errors.InvalidArgument:
-    """The error for arguments that do not fit, with the user's place."""
-    return errors.InvalidArgument(headline, [(this_place(), "called here")], help)
-
-
-# --- what rules need ---------------------------------------------------------------------------
-
-
-def _conj_transpose(input: Any) -> Any:
-    turned = input.swapaxes(-1, -2)
-    return np.conjugate(turned) if turned.dtype.kind == "c" else turned
-
-
-def conj_transpose(input: Any) -> Any:
-    """The conjugate transpose of matrices."""
-    turned = traced.transpose(input, -2, -1)
-    return conj(turned) if turned.is_complex() else turned
-
-
-raw.conj_transpose = _conj_transpose
-traced.conj_transpose = conj_transpose
-
-
-def conj_number(value: Any) -> Any:
-    """The conjugate of a Python number."""
-    return value.conjugate() if isinstance(value, complex) else value
-
-
-def dot_of(x: Any, y: Any) -> Any:
-    """The product of two arrays of at most two dimensions; halves are multiplied in float32."""
-    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return x.astype(np.float32).dot(y.astype(np.float32)).astype(x.dtype)
-    return x.dot(y)
-
-
-def refuse_bool(name: str, array: Any) -> None:
-    """Raise for truth values, which have no sum."""
-    if array.dtype.kind == "b":
-        raise errors.NotImplementedForDtype(
-            f'"{name}" not implemented for \'Bool\'', [(this_place(), "called here")],
-            ["convert first: `.to(torch.int64)` counts, `.float()` is faster"],
-        )  # fmt: skip
-
+__all__ = ["bmm", "matmul", "mm"]
 
 # --- two matrices ------------------------------------------------------------------------------
 
@@ -124,17 +68,6 @@ def _check_mm(input: Tensor, mat2: Tensor) -> None:
     refuse_bool("addmm_impl_cpu_", input._array)
 
 
-def check_tensors(name: str, *arguments: tuple[str, Any]) -> None:
-    """Raise unless all arguments are tensors."""
-    for position, (argument, value) in enumerate(arguments):
-        if not isinstance(value, Tensor):
-            raise errors.ArgumentTypeError(
-                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, "
-                f"not {type(value).__name__}",
-                [(this_place(), "called here")],
-            )
-
-
 _fast_mm = publish(_mm_op, product_caller(_mm_op, _general_mm))
 
 
@@ -149,14 +82,6 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 mm.op = _mm_op  # type: ignore[attr-defined]
-
-
-def rows_of(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The shape of a batch of vectors as a matrix."""
-    count = 1
-    for length in shape[:-1]:
-        count *= length
-    return count, shape[-1]
 
 
 # --- batches -----------------------------------------------------------------------------------
@@ -327,110 +252,4 @@ bmm = operation(
     },
     samples=lambda make: [sample(make(2, 3, 4), make(2, 4, 5))],
     doc="The products of two batches of matrices: $(b, n, k) \\times (b, k, m) \\to (b, n, m)$.",
-)
-
-# --- vectors -----------------------------------------------------------------------------------
-
-
-def _mv(input: Any, vec: Any) -> Any:
-    if input.ndim != 2 or vec.ndim != 1:
-        raise refuse(
-            f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}: mv takes a matrix "
-            "and a vector"
-        )
-    if input.dtype != vec.dtype:
-        raise errors.DtypeError(
-            "addmv input tensors must have the same dtype, but got "
-            f"{legacy(vec)}, {legacy(input)}, and {legacy(vec)}",
-            [(this_place(), "multiplied here")],
-        )
-    refuse_bool("addmv_impl_cpu", input)
-    if input.shape[1] != vec.shape[0]:
-        raise errors.MatmulShapeMismatch(
-            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
-            f"vec ({vec.shape[0]})",
-            [(this_place(), "multiplied here")],
-            ["the vector must be as long as the matrix has columns"],
-        )
-    return dot_of(input, vec)
-
-
-mv = operation(
-    "mv",
-    _mv,
-    tensors="input vec",
-    grad={
-        "input": lambda F, g, vec: F.outer_product(g, F.conj(vec)),
-        "vec": lambda F, g, input: F.mv(F.conj_transpose(input), g),
-    },
-    samples=lambda make: [sample(make(3, 4), make(4))],
-    doc="The product of a matrix and a vector.",
-)
-outer_product = operation(
-    "outer_product",
-    lambda input, vec2: np.multiply(input.reshape(-1, 1), vec2),
-    tensors="input vec2",
-    grad={
-        "input": lambda F, g, vec2: F.mv(g, F.conj(vec2)),
-        "vec2": lambda F, g, input: F.mv(F.transpose(g, 0, 1), F.conj(input)),
-    },
-    node_name="MulBackward0",
-    samples=lambda make: [sample(make(3), make(4))],
-    doc="All products of an element of one vector with one of the other.",
-)
-
-
-def _check_vectors(name: str, first: Any, second: Any) -> None:
-    if first.ndim != 1 or second.ndim != 1:
-        raise refuse(
-            f"1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors",
-            "`@` takes matrices too",
-        )
-    if first.dtype != second.dtype:
-        raise errors.DtypeError(
-            f"{name} : expected both vectors to have same dtype, but found {legacy(first)} and "
-            f"{legacy(second)}",
-            [(this_place(), "multiplied here")],
-        )
-    refuse_bool(name, first)
-    if first.shape != second.shape:
-        raise errors.MatmulShapeMismatch(
-            f"inconsistent tensor size, expected tensor {dims(first.shape)} and src "
-            f"{dims(second.shape)} to have the same number of elements, but got {first.size} and "
-            f"{second.size} elements respectively",
-            [(this_place(), "multiplied here")],
-        )
-
-
-def _dot(input: Any, tensor: Any) -> Any:
-    _check_vectors("dot", input, tensor)
-    return dot_of(input, tensor)
-
-
-def _vdot(input: Any, other: Any) -> Any:
-    _check_vectors("vdot", input, other)
-    return dot_of(input.conj(), other)
-
-
-dot = operation(
-    "dot",
-    _dot,
-    tensors="input tensor",
-    grad={
-        "input": lambda F, g, tensor: g * F.conj(tensor),
-        "tensor": lambda F, g, input: g * F.conj(input),
-    },
-    samples=lambda make: [sample(make(4), make(4))],
-    doc="The inner product of two vectors: $\\sum_i x_i y_i$.",
-)
-vdot = operation(
-    "vdot",
-    _vdot,
-    tensors="input other",
-    grad={
-        "input": lambda F, g, other: F.conj(g) * other,
-        "other": lambda F, g, input: g * input,
-    },
-    samples=lambda make: [sample(make(4), make(4))],
-    doc="The inner product of two vectors, the first conjugated: $\\sum_i \\bar x_i y_i$.",
 )

@@ -15,7 +15,7 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
-from lamina.ops.matmul import conj_number, dot_of, legacy, refuse, refuse_bool
+from lamina.ops.product_checks import conj_number, dot_of, legacy, refuse, refuse_bool
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
@@ -87,9 +87,7 @@ def _addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
 
 def _addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     if mat.ndim != 2 or vec.ndim != 1:
-        raise refuse(
-            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
+        raise refuse(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     if not input.dtype == mat.dtype == vec.dtype:
         raise errors.DtypeError(
             f"addmv input tensors must have the same dtype, but got {legacy(input)}, {legacy(mat)},"

@@ -12,8 +12,10 @@ from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
 from lamina.ops.contraction import into
-from lamina.ops.matmul import check_tensors, mm, outer_product, refuse
+from lamina.ops.matmul import mm
+from lamina.ops.product_checks import check_tensors, refuse
 from lamina.ops.triangles import identity_like, traces
+from lamina.ops.vectors import outer_product
 
 __all__ = [
     "cdist",
@@ -166,9 +168,8 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
     for k, x in enumerate(tensors):
         inside = 0 < k < len(tensors) - 1
         if x.ndim not in ((2,) if inside else (1, 2)):
-            raise refuse(
-                f"multi_dot(): tensor {k} must be {'2D' if inside else '1D or 2D'} but got {x.ndim}D"
-            )
+            wanted = "2D" if inside else "1D or 2D"
+            raise refuse(f"multi_dot(): tensor {k} must be {wanted} but got {x.ndim}D")
     first, last = tensors[0], tensors[-1]
     chain = list(tensors)
     if first.ndim == 1:

@@ -18,7 +18,7 @@ from lamina.ops.linalg_checks import (
     first_failure,
     matrices_of,
 )
-from lamina.ops.matmul import refuse
+from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
 
 __all__ = ["det", "inverse", "logdet", "slogdet"]
@@ -215,8 +215,10 @@ def _check_solve(name: str, A: Any, B: Any, left: bool) -> None:
     check_same_kind(name, A, B)
     vector = is_vector(A.shape, B.shape)
     if vector and not left:
-        raise refuse(f"{name}: Vector broadcasting of the left hand side is not supported for "
-                     "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")  # fmt: skip
+        raise refuse(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False.",
+            "give B two dimensions: B.unsqueeze(-1)",
+        )
     rows = B.shape[-1] if vector or not left else B.shape[-2]
     if rows != A.shape[-1]:
         raise refuse(

@@ -31,8 +31,9 @@ def product_mismatch(
     notes += made_note(second, f"{names[1]}, {dims(second._array.shape)}, was made here")
     if is_layer:
         help = [
-            f"the layer's weight ({by[1]}) takes inputs whose last size is {other[0]}, and {names[0]} "
-            f"({by[0]}) has {shape[-1]}: change the layer's in_features, or reshape the input"
+            f"the layer's weight ({by[1]}) takes inputs whose last size is {other[0]}, and "
+            f"{names[0]} ({by[0]}) has {shape[-1]}: change the layer's in_features, or reshape the "
+            "input"
         ]
     else:
         help = [_repair(names, shape, other)]
