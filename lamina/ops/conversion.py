@@ -43,9 +43,7 @@ to_copy = operation(
     "to_copy",
     _to_copy,
     grad={
-        "input": lambda F, g, input_dtype, device, source: F.to_copy(
-            g, input_dtype, source, device
-        )
+        "input": lambda F, g, input_dtype, device, source: F.to_copy(g, input_dtype, source, device)
     },
     node_name="ToCopyBackward0",
     halves_in_float=False,
@@ -92,7 +90,12 @@ def convert(self: Tensor, dtype: Any, where: Any, copy: bool = False) -> Tensor:
             place = None
     if kind is None and place is None and not copy:
         return self
-    if kind is not None and self.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
+    if (
+        kind is not None
+        and self.dtype.is_complex
+        and not dtype.is_complex
+        and dtype is not dtypes.bool_
+    ):
         warnings.warn(
             "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
         )
@@ -141,7 +144,9 @@ def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: An
         for kind in dtypes.ALL_TYPES:
             if dtype in (legacy_type(kind), str(kind)):
                 return convert(self, kind, None)
-        raise errors.InvalidValue(f"invalid type: {dtype!r}", help=["for example 'torch.FloatTensor'"])
+        raise errors.InvalidArgument(
+            f"invalid type: {dtype!r}", help=["for example 'torch.FloatTensor'"]
+        )
     return convert(self, getattr(dtype, "dtype", dtype), None)
 
 
@@ -254,7 +259,12 @@ def to_index(self: Tensor) -> int:
     if self._array.size != 1 or self.dtype.category > dtypes.INTEGER:
         raise errors.ArgumentTypeError(
             "only integer tensors of a single element can be converted to an index",
-            [(this_place(), f"used here: {called(self)} is {self.dtype} {list(self._array.shape)}")],
+            [
+                (
+                    this_place(),
+                    f"used here: {called(self)} is {self.dtype} {list(self._array.shape)}",
+                )
+            ],
         )
     return int(item(self))
 

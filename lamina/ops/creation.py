@@ -42,7 +42,8 @@ def size_of(size: Sequence[Any]) -> tuple[int, ...]:
         ) from None
     if any(length < 0 for length in shape):
         raise errors.NegativeSize(
-            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}",
+            f"Dimension size must be non-negative: trying to create a tensor with negative dimension "
+            f"{min(shape)}: {list(shape)}",
             help=["sizes are 0 or larger"],
         )
     return shape
@@ -271,11 +272,11 @@ def arange(
         whole = all(isinstance(x, int | np.integer) for x in (start, end, step))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise errors.InvalidValue(f"unsupported range: {start} -> {end}", help=["use finite bounds"])
+        raise errors.InvalidArgument(f"unsupported range: {start} -> {end}", help=["use finite bounds"])
     if step == 0:
-        raise errors.InvalidValue("step must be nonzero", help=["give a step other than 0"])
+        raise errors.InvalidArgument("step must be nonzero", help=["give a step other than 0"])
     if (end - start) * step < 0:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             "upper bound and lower bound inconsistent with step sign",
             help=[f"from {start} to {end} needs a {'negative' if step > 0 else 'positive'} step"],
         )
@@ -325,7 +326,7 @@ def linspace(
 
 def _check_steps(name: str, steps: Any) -> None:
     if not hasattr(steps, "__index__") or steps < 0:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"number of steps must be non-negative, and {name} got {steps!r}",
             help=["say how many numbers you want"],
         )

@@ -92,6 +92,8 @@ def _array_of(data: Any, dtype: Any) -> Any:
         array = np.array(plain)
     except ValueError:
         raise _ragged(plain) from None
+    if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
+        return _converted(plain, (dtype or dtypes.int64).numpy, data)  # too large: says so
     if array.dtype.kind in "OUSV" and array.size:
         raise _not_numbers(plain)
     if isinstance(data, np.generic) or dtype is not None:
@@ -141,7 +143,7 @@ def _converted(plain: Any, kind: np.dtype[Any], data: Any) -> Any:
             return np.array(plain, dtype=kind)
     except OverflowError:
         if kind.kind in "iu" and kind.itemsize < 8:
-            raise errors.InvalidValue(
+            raise errors.InvalidArgument(
                 f"value cannot be converted to type {kind} without overflow: {plain!r}",
                 [(this_place(), "made here")],
                 ["give a wider dtype, such as torch.int64"],
@@ -153,7 +155,7 @@ def _converted(plain: Any, kind: np.dtype[Any], data: Any) -> Any:
         ) from None
     except (TypeError, ValueError):
         if kind.kind == "f" and isinstance(plain, complex):
-            raise errors.InvalidValue(
+            raise errors.InvalidArgument(
                 f"value cannot be converted to type {kind} without overflow: {plain!r}"
             ) from None
         return np.array(plain).astype(kind)

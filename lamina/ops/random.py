@@ -204,7 +204,7 @@ def randn_like(
 
 def _integers(low: int, high: int, size: Any, generator: Any, kind: Any, place: device) -> Any:
     if low >= high:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             [(this_place(), "drawn here")],
             ["`high` is not included: give at least low + 1"],
@@ -250,7 +250,7 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The numbers from 0 to n - 1 in random order."""
     if n < 0:
-        raise errors.InvalidValue(f"n must be non-negative, got {n}", help=["give a count of 0 or more"])
+        raise errors.InvalidArgument(f"n must be non-negative, got {n}", help=["give a count of 0 or more"])
     kind = (dtypes.int64 if dtype is None else dtype).numpy
     array = draw("shuffled", generator, (n,), kind, place_of_device(device))
     if out is not None:
@@ -308,7 +308,7 @@ def _check_std(std: Any) -> None:
     if not isinstance(low, int | float | np.generic):
         return
     if low < 0:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"normal expects all elements of std >= 0.0, but found {low}",
             [(this_place(), "drawn here")],
             ["a standard deviation is not negative"],
@@ -354,7 +354,7 @@ def _probabilities(p: Any) -> Any:
         chance = to_device(p._array, CPU)
         bad = bool(((chance < 0) | (chance > 1) | (chance != chance)).any())
     if bad:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"bernoulli expects p >= 0 and p <= 1, got {p}" if not isinstance(p, Tensor)
             else "Expected p_in >= 0 && p_in <= 1 to be true: a probability is outside 0..1",
             [(this_place(), "drawn here")],
@@ -373,7 +373,7 @@ def multinomial(
         source = (default_generator if generator is None else generator).stream
         array = source.multinomial(weights, num_samples, replacement)
     except (ValueError, RuntimeError) as error:
-        raise errors.InvalidValue(str(error), [(this_place(), "drawn here")]) from None
+        raise errors.InvalidArgument(str(error), [(this_place(), "drawn here")]) from None
     return settle(to_device(array, input.device), "multinomial")
 
 
@@ -399,7 +399,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: An
     from_ = old.get("from", old.get("a", from_))
     to = old.get("b", to)
     if from_ > to:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}",
             [(this_place(), "drawn here")],
         )

@@ -72,7 +72,7 @@ def kernel_failed(
             return mismatch
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
         return dim_out_of_range(error.axis, error.ndim)
-    kind: type[errors.LaminaError] = errors.InvalidValue
+    kind: type[errors.LaminaError] = errors.InvalidArgument
     if isinstance(error, IndexError):
         kind = errors.IndexOutOfRange
     elif isinstance(error, TypeError):
