@@ -1,7 +1,20 @@
 """Methods and attributes of shape, indexing and joining."""
 
+from lamina.core.inplace import inplace
 from lamina.core.tensor import Tensor
-from lamina.ops import broadcasting, memory, permutation, shape, windows
+from lamina.ops import (
+    arranging,
+    broadcasting,
+    indexing,
+    joining,
+    memory,
+    permutation,
+    picking,
+    scattering,
+    shape,
+    windows,
+    writing,
+)
 
 Tensor.view = shape.view_method
 Tensor.reshape = shape.reshape_method
@@ -45,3 +58,75 @@ Tensor.resize_ = memory.resize_
 Tensor.resize_as_ = memory.resize_as_
 Tensor.set_ = memory.set_
 Tensor.is_set_to = memory.is_set_to
+Tensor.split = joining.split_method
+Tensor.split_with_sizes = joining.split_with_sizes
+Tensor.chunk = joining.chunk
+Tensor.tensor_split = joining.tensor_split_method
+Tensor.hsplit = joining.hsplit
+Tensor.vsplit = joining.vsplit
+Tensor.dsplit = joining.dsplit
+Tensor.unbind = joining.unbind
+Tensor.unsafe_split = joining.unsafe_split
+Tensor.unsafe_split_with_sizes = joining.unsafe_split_with_sizes
+Tensor.unsafe_chunk = joining.unsafe_chunk
+Tensor.__iter__ = joining.iterate
+
+Tensor.repeat = arranging.repeat
+Tensor.tile = arranging.tile_method
+Tensor.repeat_interleave = arranging.repeat_interleave
+Tensor.flip = arranging.flip_method
+Tensor.fliplr = arranging.fliplr
+Tensor.flipud = arranging.flipud
+Tensor.roll = arranging.roll
+Tensor.rot90 = arranging.rot90
+Tensor.tril = arranging.tril
+Tensor.triu = arranging.triu
+Tensor.tril_ = inplace(arranging.tril)
+Tensor.triu_ = inplace(arranging.triu)
+Tensor.diag = arranging.diag
+Tensor.diag_embed = arranging.diag_embed
+Tensor.diagflat = arranging.diagflat
+
+Tensor.__getitem__ = indexing.get_item
+Tensor.__setitem__ = indexing.set_item
+Tensor.__contains__ = indexing.contains
+Tensor.copy_ = indexing.copy_
+Tensor.fill_ = indexing.fill_
+Tensor.zero_ = indexing.zero_
+Tensor.index_put = indexing.index_put
+Tensor.index_put_ = indexing.index_put_
+
+Tensor.gather = picking.gather
+Tensor.index_select = picking.index_select
+Tensor.masked_select = picking.masked_select
+Tensor.take = picking.take
+Tensor.take_along_dim = picking.take_along_dim
+Tensor.nonzero = picking.nonzero
+Tensor.nonzero_static = picking.nonzero_static
+Tensor.argwhere = picking.argwhere
+
+Tensor.scatter = scattering.scatter
+Tensor.scatter_ = scattering.scatter_
+Tensor.scatter_add = scattering.scatter_add
+Tensor.scatter_add_ = inplace(scattering.scatter_add)
+Tensor.scatter_reduce = scattering.scatter_reduce
+Tensor.scatter_reduce_ = inplace(scattering.scatter_reduce)
+
+Tensor.index_add = writing.index_add
+Tensor.index_add_ = inplace(writing.index_add)
+Tensor.index_copy = writing.index_copy
+Tensor.index_copy_ = inplace(writing.index_copy)
+Tensor.index_fill = writing.index_fill
+Tensor.index_fill_ = writing.index_fill_
+Tensor.index_reduce = writing.index_reduce
+Tensor.index_reduce_ = writing.index_reduce_
+Tensor.masked_fill = writing.masked_fill
+Tensor.masked_fill_ = writing.masked_fill_
+Tensor.masked_scatter = writing.masked_scatter
+Tensor.masked_scatter_ = inplace(writing.masked_scatter)
+Tensor.put = writing.put
+Tensor.put_ = inplace(writing.put)
+Tensor.select_scatter = writing.select_scatter
+Tensor.slice_scatter = writing.slice_scatter
+Tensor.diagonal_scatter = writing.diagonal_scatter
+Tensor.as_strided_scatter = writing.as_strided_scatter

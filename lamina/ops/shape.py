@@ -10,7 +10,7 @@ from typing import Any
 from lamina import dtypes, errors
 from lamina.core.blame.words import dims as listed, this_place
 from lamina.core.fast_moves import moving
-from lamina.core.op import raw, traced
+from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axes_of, axis_of, sizes_of
@@ -123,8 +123,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     return reshape_alias(input, shape)
 
 
-raw.reshape = _reshape
-traced.reshape = reshape
+offer("reshape", _reshape, reshape)
 
 
 def view_method(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:

@@ -321,9 +321,6 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return found
 
 
-traced.as_strided = as_strided
-
-
 def _as_strided_backward(input: Any, shape: Any, size: Any, stride: Any, offset: Any) -> Any:
     count = 1
     for length in shape:

@@ -1,0 +1,468 @@
+"""Reading by index: gather, index_select, take, masks, and lookups in a table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import dims, this_place
+from lamina.core.call import operation
+from lamina.core.op import traced
+from lamina.core.samples import sample
+from lamina.core.tensor import Tensor
+from lamina.ops.axes import axis_of
+from lamina.ops.broadcasting import broadcast_to
+from lamina.ops.indexing_rules import (
+    add_at,
+    check_index_kind,
+    check_range,
+    explain_index_error,
+    kind_name,
+    ndarray,
+    numpy_key,
+    positions_along,
+    positions_of_key,
+    positions_of_rows,
+    refused,
+)
+from lamina.ops.shape import flatten
+
+__all__ = [
+    "argwhere", "gather", "index_select", "masked_select", "nonzero", "nonzero_static", "take",
+    "take_along_dim",
+]  # fmt: skip
+
+# --- x[index arrays] -------------------------------------------------------------------------------
+
+
+def _index(input: Any, indices: Any, places: Any) -> Any:
+    key = numpy_key(indices, places)
+    try:
+        if len(indices) == 1 and indices[0].dtype.kind != "b" and indices[0].__class__ is input.__class__:
+            return np.take(input, indices[0], axis=places[0])
+        return input[key]
+    except IndexError as error:
+        raise explain_index_error(error, input.shape, key) from None
+
+
+index = operation(
+    "index",
+    _index,
+    tensors="input *indices",
+    grad={
+        "input": lambda F, g, indices, places, input_shape, input_dtype: F.embed_index(
+            g, indices, places, input_shape, input_dtype
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [
+        sample(make(5, 3), [np.array([0, 2, 2])], (0,)),
+        sample(make(3, 4, 2), [np.array([0, 1]), np.array([[1], [-1]])], (0, 2)),
+        sample(make(2, 3), [np.array([[True, False, True], [False, True, True]])], (0,)),
+    ],
+    doc="The elements that index arrays or masks choose: a copy.",
+)
+
+
+def _embed_index(input: Any, indices: Any, places: Any, shape: Any, kind: Any) -> Any:
+    base = np.zeros_like(input, shape=shape, dtype=kind)
+    if len(indices) == 1 and indices[0].dtype.kind == "b":
+        base[numpy_key(indices, places)] = input
+    elif len(indices) == 1:
+        rows = indices[0]
+        rows = np.where(rows < 0, rows + shape[places[0]], rows)
+        positions = positions_of_rows(shape, rows, places[0])
+        add_at(base, positions, input.reshape(positions.shape))
+    else:
+        add_at(base, positions_of_key(shape, indices, places), input)
+    return base
+
+
+embed_index = operation(
+    "embed_index",
+    _embed_index,
+    tensors="input *indices",
+    grad={"input": lambda F, g, indices, places: F.index(g, indices, places)},
+    samples=lambda make: [
+        sample(make(3, 3), [np.array([0, 2, 2])], (0,), (5, 3), np.dtype(np.float64)),
+        sample(
+            make(2, 2, 4), [np.array([0, 1]), np.array([[1], [-1]])], (0, 2), (3, 4, 2),
+            np.dtype(np.float64),
+        ),
+    ],
+    doc="Zeros of a shape, with values added at the places that index arrays choose.",
+)  # fmt: skip
+
+# --- whole slices, by one list of indices ----------------------------------------------------------
+
+
+def _index_select(input: Any, dim: int, index: Any) -> Any:
+    if index.ndim > 1:
+        raise errors.InvalidIndex(
+            "index_select(): Index is supposed to be a vector", [(this_place(), "called here")]
+        )
+    check_index_kind(index, "index_select", "Expected dtype int32 or int64 for index")
+    axis = axis_of(dim, input.ndim)
+    wide = input if input.ndim else input[None]
+    _check_lookup(index, wide.shape[axis])
+    found = np.take(wide, index.reshape(-1), axis=axis)
+    return found if input.ndim else found.reshape(())
+
+
+def _check_lookup(index: Any, size: int) -> None:
+    try:
+        check_range(index, size, 0)
+    except errors.InvalidArgument as error:
+        raise errors.IndexOutOfRange(f"index out of range in self: {error.headline}", error.notes) from None
+
+
+index_select = operation(
+    "index_select",
+    _index_select,
+    tensors="input index",
+    grad={
+        "input": lambda F, g, dim, index, input_shape, input_dtype: F.embed_rows(
+            g, dim, index, input_shape, input_dtype
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [
+        sample(make(4, 3), 0, np.array([2, 0, 2])), sample(make(2, 3), -1, np.array([1])),
+    ],
+    doc="""The slices at some indices of a dimension: a copy.
+
+    >>> import lamina
+    >>> lamina.index_select(lamina.tensor([5, 6, 7]), 0, lamina.tensor([2, 0]))
+    tensor([7, 5])
+    """,
+)  # fmt: skip
+
+
+def _embed_rows(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
+    base = np.zeros_like(input, shape=shape or (1,), dtype=kind)
+    positions = positions_of_rows(base.shape, index, axis_of(dim, base.ndim))
+    add_at(base, positions, input.reshape(positions.shape))
+    return base.reshape(shape)
+
+
+embed_rows = operation(
+    "embed_rows",
+    _embed_rows,
+    tensors="input index",
+    grad={
+        "input": lambda F, g, dim, index, input_shape: F.reshape(
+            F.index_select(g, dim, index), input_shape
+        )
+    },
+    samples=lambda make: [sample(make(3, 2), 0, np.array([2, 0, 2]), (4, 2), np.dtype(np.float64))],
+    doc="Zeros of a shape, with slices added at some indices of a dimension.",
+)
+
+# --- one index for each element of the result ------------------------------------------------------
+
+
+def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
+    """The axis of a gather or scatter whose index fits to the input."""
+    axis = axis_of(dim, input.ndim)
+    check_index_kind(index, name)
+    if max(index.ndim, 1) != max(input.ndim, 1):
+        raise refused("Index tensor must have the same number of dimensions as input tensor")
+    if input.ndim and index.ndim:
+        for k, (small, large) in enumerate(zip(index.shape, input.shape, strict=True)):
+            if k != axis and small > large:
+                raise refused(
+                    f"Size does not match at dimension {k} expected index {dims(index.shape)} to be no "
+                    f"larger than self {dims(input.shape)} apart from dimension {axis}"
+                )
+    check_range(index, input.shape[axis] if input.ndim else 1, axis)
+    return axis
+
+
+def cut(array: Any, index: Any, axis: int) -> Any:
+    """The part of an array that an index of its rank reaches: its sizes, whole along `axis`."""
+    array = array if array.ndim else array[None]
+    if all(k == axis or a == b for k, (a, b) in enumerate(zip(array.shape, index.shape, strict=True))):
+        return array
+    return array[tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(index.shape))]
+
+
+def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    if not index.size and index.ndim != input.ndim:
+        return np.zeros_like(input, shape=index.shape)
+    axis = check_gather("gather", input, dim, index)
+    wide = index if index.ndim else index[None]
+    if not index.size:
+        return np.zeros_like(input, shape=index.shape)
+    if input.__class__ is ndarray and input.flags.c_contiguous:
+        shape = input.shape or (1,)
+        return np.take(input.reshape(-1), positions_along(shape, wide, axis)).reshape(index.shape)
+    return np.take_along_axis(cut(input, wide, axis), wide, axis).reshape(index.shape)
+
+
+gather = operation(
+    "gather",
+    _gather,
+    tensors="input index",
+    grad={
+        "input": lambda F, g, dim, index, input_shape, input_dtype: F.embed_gather(
+            g, dim, index, input_shape, input_dtype
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [
+        sample(make(3, 4), 0, np.array([[0, 2, 2], [1, 0, 0]])),
+        sample(make(3, 4), -1, np.array([[0], [3]])),
+    ],
+    doc="""For each index, the element that it names along a dimension.
+
+    >>> import lamina
+    >>> lamina.gather(lamina.tensor([[1, 2], [3, 4]]), 1, lamina.tensor([[1], [0]]))
+    tensor([[2],
+            [3]])
+    """,
+)
+
+
+def _embed_gather(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
+    base = np.zeros_like(input, shape=shape or (1,), dtype=kind)
+    if index.size:
+        wide = index if index.ndim else index[None]
+        positions = positions_along(base.shape, wide, axis_of(dim, base.ndim))
+        add_at(base, positions, input.reshape(positions.shape))
+    return base.reshape(shape)
+
+
+embed_gather = operation(
+    "embed_gather",
+    _embed_gather,
+    tensors="input index",
+    grad={"input": lambda F, g, dim, index: F.gather(g, dim, index)},
+    samples=lambda make: [
+        sample(make(2, 3), 0, np.array([[0, 2, 2], [1, 0, 0]]), (3, 4), np.dtype(np.float64)),
+    ],
+    doc="Zeros of a shape, with values added where the indices name along a dimension.",
+)  # fmt: skip
+
+
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
+) -> Tensor:
+    """As `gather`, with input and indices broadcast; without `dim`, both count as flat."""
+    if dim is None:
+        found: Tensor = gather(flatten(input), 0, flatten(indices), out=out)
+        return found
+    shape, wanted = input._array.shape, indices._array.shape
+    if len(shape) != len(wanted):
+        raise refused(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+            f"got {len(shape)} dimensions for input, and {len(wanted)} dimensions for indices"
+        )
+    if indices._array.dtype.kind != "i":
+        raise errors.DtypeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{kind_name(indices._array.dtype)}",
+            [(this_place(), "called here")],
+        )
+    axis = axis_of(dim, len(shape))
+    both = [
+        tuple(1 if k == axis else n for k, n in enumerate(sizes)) for sizes in (shape, wanted)
+    ]
+    together = np.broadcast_shapes(*both)
+
+    def with_size(size: int) -> tuple[int, ...]:
+        return (*together[:axis], size, *together[axis + 1 :])
+
+    wide = broadcast_to(input, with_size(shape[axis]))
+    chosen = broadcast_to(indices, with_size(wanted[axis]))
+    result: Tensor = gather(wide, axis, chosen, out=out)
+    return result
+
+
+# --- positions in the flat tensor ------------------------------------------------------------------
+
+
+def check_flat(index: Any, size: int) -> Any:
+    """Flat indices counted from the front, checked."""
+    if index.__class__ is ndarray and index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -size or high >= size:
+            wrong = low if low < -size else high
+            raise errors.IndexOutOfRange(
+                f"out of range: tried to access index {wrong} on a tensor of {size} elements.",
+                [(this_place(), "called here")],
+            )
+    return index
+
+
+def _take(input: Any, index: Any) -> Any:
+    if index.dtype.kind != "i" or index.dtype.itemsize != 8:
+        raise errors.DtypeError(
+            f"take(): Expected a long tensor for index, but got {kind_name(index.dtype)}",
+            [(this_place(), "called here")],
+        )
+    if not input.size and index.size:
+        raise errors.InvalidIndex(
+            "take(): tried to take from an empty tensor", [(this_place(), "called here")]
+        )
+    return np.take(input.reshape(-1), check_flat(index, input.size))
+
+
+take = operation(
+    "take",
+    _take,
+    tensors="input index",
+    grad={
+        "input": lambda F, g, index, input_shape, input_dtype: F.embed_take(
+            g, index, input_shape, input_dtype
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), np.array([[0, 5], [-1, 2]]))],
+    doc="""The elements at some positions of the flat tensor.
+
+    >>> import lamina
+    >>> lamina.take(lamina.tensor([[1, 2], [3, 4]]), lamina.tensor([0, 3]))
+    tensor([1, 4])
+    """,
+)
+
+
+def _embed_take(input: Any, index: Any, shape: Any, kind: Any) -> Any:
+    base = np.zeros_like(input, shape=shape, dtype=kind)
+    add_at(base, np.where(index < 0, index + math.prod(shape), index), input)
+    return base
+
+
+embed_take = operation(
+    "embed_take",
+    _embed_take,
+    tensors="input index",
+    grad={"input": lambda F, g, index: F.take(g, index)},
+    samples=lambda make: [
+        sample(make(2, 2), np.array([[0, 5], [-1, 2]]), (2, 3), np.dtype(np.float64)),
+    ],
+    doc="Zeros of a shape, with values added at flat positions.",
+)  # fmt: skip
+
+# --- masks -----------------------------------------------------------------------------------------
+
+
+def wide_mask(input: Any, mask: Any) -> tuple[Any, Any]:
+    """Input and mask in the shape they have together."""
+    if input.shape == mask.shape:
+        return input, mask
+    together = np.broadcast_shapes(input.shape, mask.shape)
+    return np.broadcast_to(input, together), np.broadcast_to(mask, together)
+
+
+def _masked_select(input: Any, mask: Any) -> Any:
+    if mask.dtype.kind != "b":
+        raise refused("masked_select: expected BoolTensor for mask")
+    wide, mask = wide_mask(input, mask)
+    return wide[mask].reshape(-1)
+
+
+masked_select = operation(
+    "masked_select",
+    _masked_select,
+    tensors="input mask",
+    grad={
+        "input": lambda F, g, mask, input_shape, input_dtype: F.sum_to_size(
+            F.embed_masked(g, mask, input_shape, input_dtype), input_shape
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [
+        sample(make(2, 3), np.array([[True, False, True], [False, True, True]])),
+        sample(make(3), np.array([[True], [True]])),
+    ],
+    doc="""The elements where a mask is True, as a vector.
+
+    >>> import lamina
+    >>> x = lamina.tensor([1, 2, 3])
+    >>> lamina.masked_select(x, x > 1)
+    tensor([2, 3])
+    """,
+)
+
+
+def _embed_masked(input: Any, mask: Any, shape: Any, kind: Any) -> Any:
+    together = np.broadcast_shapes(shape, mask.shape)
+    base = np.zeros_like(input, shape=together, dtype=kind)
+    base[np.broadcast_to(mask, together)] = input
+    return base
+
+
+embed_masked = operation(
+    "embed_masked",
+    _embed_masked,
+    tensors="input mask",
+    grad={"input": lambda F, g, mask: F.masked_select(g, mask)},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2), np.array([True, False, True]), (3,), np.dtype(np.float64))],
+    doc="Zeros of a shape, with values where a mask is True.",
+)
+
+
+def _nonzero(input: Any) -> Any:
+    places = np.nonzero(input if input.ndim else input[None])
+    if not input.ndim:
+        return np.zeros_like(input, shape=(len(places[0]), 0), dtype=np.int64)
+    return np.stack(places, axis=-1).astype(np.int64, copy=False)
+
+
+_nonzero_op = operation(
+    "nonzero",
+    _nonzero,
+    halves_in_float=False,
+    samples=lambda make: [sample(np.array([[0.0, 1.0], [2.0, 0.0]]))],
+    doc="The indices of all elements that are not zero, one row for each.",
+)
+
+
+def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """The indices of all elements that are not zero: one row each, or a tensor for each dimension.
+
+    >>> import lamina
+    >>> lamina.nonzero(lamina.tensor([5, 0, 6]))
+    tensor([[0],
+            [2]])
+    """
+    if not as_tuple:
+        return _nonzero_op(input, out=out)
+    if not input._array.ndim:
+        input = flatten(input)
+    return traced.unbind(_nonzero_op(input), 1)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of all elements that are not zero, one row for each."""
+    found: Tensor = _nonzero_op(input)
+    return found
+
+
+def nonzero_static(
+    input: Tensor, *, size: int, fill_value: int = -1, out: Any = None
+) -> Tensor:
+    """As `nonzero` with a fixed number of rows: too many are left out, missing ones filled."""
+    found: Tensor = _nonzero_padded(input, size, fill_value, out=out)
+    return found
+
+
+def _pad_rows(input: Any, size: int, fill_value: int) -> Any:
+    rows = _nonzero(input)[:size]
+    base = np.full_like(rows, fill_value, shape=(size, input.ndim))
+    base[: len(rows)] = rows
+    return base
+
+
+_nonzero_padded = operation(
+    "nonzero_static",
+    _pad_rows,
+    halves_in_float=False,
+    samples=lambda make: [sample(np.array([0.0, 1.0, 2.0]), 3, -1)],
+    doc="The indices of a fixed number of elements that are not zero.",
+)

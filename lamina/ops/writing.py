@@ -1,0 +1,576 @@
+"""Copies with a part written over: by index arrays, along a dimension, by a mask, or as a view."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import dims, this_place
+from lamina.core.call import operation
+from lamina.core.inplace import apply_inplace
+from lamina.core.op import raw, traced
+from lamina.core.samples import sample
+from lamina.core.tensor import Tensor
+from lamina.core.views import replay
+from lamina.ops.axes import axis_of, sizes_of
+from lamina.ops.indexing_rules import (
+    add_at,
+    check_index_kind,
+    check_range,
+    explain_index_error,
+    kind_name,
+    numpy_key,
+    positions_of_key,
+    positions_of_rows,
+    refused,
+)
+from lamina.ops.numbers import number_as
+from lamina.ops.picking import check_flat, wide_mask
+from lamina.ops.scattering import scatter_reduce
+
+__all__ = [
+    "as_strided_scatter", "diagonal_scatter", "index_add", "index_copy", "index_fill",
+    "index_reduce", "masked_fill", "masked_scatter", "put", "select_scatter", "slice_scatter",
+]  # fmt: skip
+
+# --- by index arrays -------------------------------------------------------------------------------
+
+
+def _index_put(
+    input: Any, indices: Any, values: Any, accumulate: bool = False, places: Any = None
+) -> Any:
+    if hasattr(values, "dtype") and values.dtype != input.dtype:
+        raise refused(
+            "Index put requires the source and destination dtypes match, got "
+            f"{kind_name(input.dtype)} for the destination and {kind_name(values.dtype)} for the source."
+        )
+    out = input.copy("C")
+    key = numpy_key(indices, places)
+    try:
+        if accumulate:
+            add_at(out, positions_of_key(out.shape, _checked(indices, out, key), places), values)
+        else:
+            out[key] = values
+    except (IndexError, ValueError) as error:
+        raise put_trouble(error, out, key, values) from None
+    return out
+
+
+def _checked(indices: Any, out: Any, key: Any) -> Any:
+    """Let NumPy look at the indices: flat positions would not notice one that is out of range."""
+    out[key]
+    return indices
+
+
+def put_trouble(error: Exception, array: Any, key: Any, values: Any) -> Exception:
+    """Why values could not be written at an index."""
+    if isinstance(error, errors.LaminaError):
+        return error
+    if isinstance(error, IndexError):
+        return explain_index_error(error, array.shape, key)
+    shape = array[key].shape
+    return errors.WriteShapeMismatch(
+        f"shape mismatch: value tensor of shape {dims(values.shape)} cannot be broadcast to indexing "
+        f"result of shape {dims(shape)}",
+        [(this_place(), "written here")],
+    )
+
+
+_put_index = [np.array([0, 2])]
+index_put_op = operation(
+    "index_put",
+    _index_put,
+    tensors="input *indices values",
+    grad={
+        "input": lambda F, g, indices, accumulate, places: (
+            g if accumulate else F.index_clear(g, indices, places)
+        ),
+        "values": lambda F, g, indices, places, values_shape: F.sum_to_size(
+            F.index(g, indices, places), values_shape
+        ),
+    },
+    samples=lambda make: [
+        sample(make(4, 3), _put_index, make(2, 3), False, (0,)),
+        sample(make(4, 3), [np.array([1, 1])], make(3), True, (0,)),
+        sample(make(2, 4, 3), [np.array([0, 1]), np.array([[2], [2]])], make(2, 2, 1), True, (0, 2)),
+    ],
+    doc="A copy with values written, or added, where index arrays choose.",
+)
+
+
+def _index_clear(input: Any, indices: Any, places: Any) -> Any:
+    out = input.copy("C")
+    out[numpy_key(indices, places)] = 0
+    return out
+
+
+index_clear = operation(
+    "index_clear",
+    _index_clear,
+    tensors="input *indices",
+    grad={"input": lambda F, g, indices, places: F.index_clear(g, indices, places)},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(4, 3), _put_index, (0,))],
+    doc="A copy with zeros where index arrays choose.",
+)
+
+# --- along a dimension -----------------------------------------------------------------------------
+
+
+def _check_rows(
+    name: str, input: Any, dim: int, index: Any, source: Any, error: Any = errors.InvalidArgument
+) -> int:
+    """The axis of an `index_*` operation with a fitting source."""
+    axis = axis_of(dim, input.ndim)
+    if index.ndim > 1:
+        raise errors.InvalidIndex(f"{name}(): Index is supposed to be a vector", [(this_place(), "called here")])
+    check_index_kind(index, name, "Expected dtype int32/int64 for index")
+    count = source.shape[axis] if source.ndim else 1
+    if index.size != count:
+        raise refused(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({count}), for dim: {axis}"
+        )
+    own = [n for k, n in enumerate(input.shape) if k != axis]
+    other = [n for k, n in enumerate(source.shape) if k != axis]
+    if own != other:
+        raise refused(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {dims(input.shape)} source.shape = {dims(source.shape)}"
+        )
+    check_range(index, input.shape[axis] if input.ndim else 1, axis, error)
+    return axis
+
+
+def _wide(input: Any) -> Any:
+    return (input if input.ndim else input[None]).copy("C")
+
+
+def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    if source.dtype != input.dtype:
+        raise refused(
+            f"index_add_(): self ({kind_name(input.dtype)}) and source ({kind_name(source.dtype)}) "
+            "must have the same scalar type"
+        )
+    axis = _check_rows("index_add_", input, dim, index, source)
+    out = _wide(input)
+    positions = positions_of_rows(out.shape, index, axis)
+    add_at(out, positions, (source if alpha == 1 else source * alpha).reshape(positions.shape))
+    return out.reshape(input.shape)
+
+
+index_add = operation(
+    "index_add",
+    _index_add,
+    tensors="input index source",
+    grad={
+        "input": lambda F, g: g,
+        "source": lambda F, g, dim, index, alpha, source_shape: _scaled(
+            F.reshape(F.index_select(g, dim, index), source_shape), alpha
+        ),
+    },
+    samples=lambda make: [
+        sample(make(4, 3), 0, np.array([2, 0, 2]), make(3, 3)),
+        sample(make(2, 3), 1, np.array([1]), make(2, 1), alpha=2.0),
+    ],
+    doc="""A copy with slices of `source` added at some indices of a dimension.
+
+    >>> import lamina
+    >>> lamina.index_add(lamina.zeros(2), 0, lamina.tensor([1, 1]), lamina.tensor([5.0, 6.0]))
+    tensor([ 0., 11.])
+    """,
+)
+
+
+def _scaled(value: Any, alpha: Any) -> Any:
+    return value if alpha == 1 else value * alpha
+
+
+def _index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    if source.dtype != input.dtype:
+        raise refused(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{kind_name(input.dtype)} and (source) {kind_name(source.dtype)}"
+        )
+    axis = _check_rows("index_copy_", input, dim, index, source, errors.IndexOutOfRange)
+    out = _wide(input)
+    out[(slice(None),) * axis + (index.reshape(-1),)] = source if source.ndim else source[None]
+    return out.reshape(input.shape)
+
+
+index_copy = operation(
+    "index_copy",
+    _index_copy,
+    tensors="input index source",
+    grad={
+        "input": lambda F, g, dim, index: F.index_fill(g, dim, index, 0),
+        "source": lambda F, g, dim, index, source_shape: F.reshape(
+            F.index_select(g, dim, index), source_shape
+        ),
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(4, 3), 0, np.array([2, 0]), make(2, 3))],
+    doc="A copy with slices of `source` written at some indices of a dimension.",
+)
+
+
+def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    if index.ndim > 1:
+        raise refused("index_fill_(): Index is supposed to be a vector")
+    axis = axis_of(dim, input.ndim)
+    out = (input if input.ndim else input[None]).copy("K")
+    key = (slice(None),) * axis + (index.reshape(-1),)
+    try:
+        out[key] = value if hasattr(value, "dtype") else number_as(value, input.dtype)
+    except IndexError as error:
+        raise explain_index_error(error, out.shape, key) from None
+    return out.reshape(input.shape)
+
+
+index_fill_number = operation(
+    "index_fill",
+    _index_fill,
+    tensors="input index",
+    grad={"input": lambda F, g, dim, index: F.index_fill(g, dim, index, 0)},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(4, 3), 0, np.array([2, 0]), 1.5)],
+    doc="A copy with a number written at some indices of a dimension.",
+)
+index_fill_tensor = operation(
+    "index_fill_tensor",
+    _index_fill,
+    tensors="input index value",
+    grad={
+        "input": lambda F, g, dim, index: F.index_fill(g, dim, index, 0),
+        "value": lambda F, g, dim, index: F.sum_to_size(F.index_select(g, dim, index), ()),
+    },
+    node_name="IndexFillBackward1",
+    halves_in_float=False,
+    samples=lambda make: [sample(make(4, 3), 0, np.array([2, 0]), make())],
+    doc="A copy with the value of a 0-dimensional tensor written at some indices of a dimension.",
+)
+
+
+def fill_choice(name: str, value: Any, with_number: Any, with_tensor: Any) -> Any:
+    """The form of a fill operation that a value asks for."""
+    if not isinstance(value, Tensor):
+        return with_number
+    if value._array.ndim:
+        raise refused(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s)."
+        )
+    return with_tensor
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with one value written at some indices of a dimension."""
+    chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
+    found: Tensor = chosen(input, dim, index, value)
+    return found
+
+
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """In-place form of `index_fill`."""
+    chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
+    return apply_inplace(chosen.op, self, [self, dim, index, value])
+
+
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True, out: Any = None,
+) -> Tensor:  # fmt: skip
+    """A copy with slices of `source` reduced into the slices at some indices of a dimension."""
+    wide = _reduced_index(input, dim, index, source, reduce)
+    found: Tensor = scatter_reduce(input, dim, wide, source, reduce, include_self=include_self, out=out)
+    return found
+
+
+def index_reduce_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """In-place form of `index_reduce`."""
+    wide = _reduced_index(self, dim, index, source, reduce)
+    return apply_inplace(scatter_reduce.op, self, [self, dim, wide, source, reduce, include_self])  # type: ignore[attr-defined]
+
+
+def _reduced_index(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
+    """The index of `index_reduce` as `scatter_reduce` wants it: one for each element."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise refused(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    shape = input._array.shape
+    axis = _check_rows("index_reduce_", input._array, dim, index._array, source._array)
+    wide = traced.view(index, (1,) * axis + (-1,) + (1,) * (len(shape) - axis - 1))
+    found: Tensor = traced.broadcast_to(wide, source._array.shape)
+    return found
+
+
+# --- flat positions --------------------------------------------------------------------------------
+
+
+def _put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    if index.dtype.kind != "i" or index.dtype.itemsize != 8:
+        raise errors.DtypeError(
+            f"put_(): Expected a long tensor for index, but got {kind_name(index.dtype)}",
+            [(this_place(), "called here")],
+        )
+    if source.dtype != input.dtype:
+        raise refused(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{kind_name(input.dtype)} and source.dtype = {kind_name(source.dtype)}"
+        )
+    if source.size != index.size:
+        raise errors.InvalidIndex(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}",
+            [(this_place(), "called here")],
+        )
+    check_flat(index, input.size)
+    out = input.copy("C")
+    flat = out.reshape(-1)
+    if accumulate:
+        positions = np.where(index < 0, index + input.size, index)
+        np.add.at(flat, positions.reshape(-1), source.reshape(-1))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return out
+
+
+put = operation(
+    "put",
+    _put,
+    tensors="input index source",
+    grad={
+        "input": lambda F, g, index, accumulate: (
+            g if accumulate else F.put(g, index, F.zeros_like(F.take(g, index)))
+        ),
+        "source": lambda F, g, index, source_shape: F.reshape(F.take(g, index), source_shape),
+    },
+    samples=lambda make: [
+        sample(make(2, 3), np.array([0, -1]), make(2)),
+        sample(make(2, 3), np.array([[0, 0]]), make(2), True),
+    ],
+    doc="A copy with the elements of `source` written, or added, at positions of the flat tensor.",
+)
+
+# --- by a mask -------------------------------------------------------------------------------------
+
+
+def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    if mask.dtype.kind != "b":
+        raise refused(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{kind_name(mask.dtype).lower()}"
+        )
+    wide, mask = wide_mask(input, mask)
+    out = wide.copy("C")
+    if not hasattr(value, "dtype"):
+        value = number_as(value, input.dtype)
+    np.copyto(out, value, casting="unsafe", where=mask)
+    return out
+
+
+_mask = np.array([[True, False, True]])
+masked_fill_number = operation(
+    "masked_fill",
+    _masked_fill,
+    tensors="input mask",
+    grad={
+        "input": lambda F, g, mask, input_shape: F.sum_to_size(
+            F.masked_fill(g, mask, 0), input_shape
+        )
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), _mask, 1.5), sample(make(3), np.array([[True], [False]]), 0)],
+    doc="A copy with a number where a mask is True.",
+)
+masked_fill_tensor = operation(
+    "masked_fill_tensor",
+    _masked_fill,
+    tensors="input mask value",
+    grad={
+        "input": lambda F, g, mask, input_shape: F.sum_to_size(
+            F.masked_fill(g, mask, 0), input_shape
+        ),
+        "value": lambda F, g, mask: F.sum_to_size(F.masked_select(g, mask), ()),
+    },
+    node_name="MaskedFillBackward1",
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), _mask, make())],
+    doc="A copy with the value of a 0-dimensional tensor where a mask is True.",
+)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value where a mask is True.
+
+    >>> import lamina
+    >>> x = lamina.tensor([1, 2, 3])
+    >>> lamina.masked_fill(x, x > 1, 0)
+    tensor([1, 0, 0])
+    """
+    chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
+    found: Tensor = chosen(input, mask, value)
+    return found
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place form of `masked_fill`."""
+    chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
+    return apply_inplace(chosen.op, self, [self, mask, value])
+
+
+def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    if mask.dtype.kind != "b":
+        raise refused("masked_scatter_ only supports boolean masks")
+    if source.dtype != input.dtype:
+        raise refused(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{kind_name(input.dtype)} and {kind_name(source.dtype)}"
+        )
+    wide, mask = wide_mask(input, mask)
+    out = wide.copy("C")
+    count = int(np.count_nonzero(mask))
+    if count > source.size:
+        raise refused("Number of elements of source < number of ones in mask")
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+def _masked_source(F: Any, g: Any, mask: Any, source_shape: Any, source_dtype: Any) -> Any:
+    taken = F.masked_select(g, mask)
+    count = math.prod(source_shape)
+    steps = (("slice", (0, 0, taken.shape[0], 1)),)
+    return F.reshape(F.embed_view(taken, (count,), source_dtype, steps), source_shape)
+
+
+def _masked_input(F: Any, g: Any, mask: Any, input_shape: Any) -> Any:
+    """The mask has the shape of the result, or broadcasts to it."""
+    return F.sum_to_size(F.masked_fill(g, mask, 0), input_shape)
+
+
+masked_scatter = operation(
+    "masked_scatter",
+    _masked_scatter,
+    tensors="input mask source",
+    grad={"input": _masked_input, "source": _masked_source},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), _mask, make(5))],
+    doc="A copy with the first elements of `source` where a mask is True.",
+)
+
+# --- a view's part ---------------------------------------------------------------------------------
+
+
+def _overwritten(input: Any, src: Any, steps: Any) -> Any:
+    out = input.copy("C")
+    part = replay(raw, out, steps)
+    if part.shape != src.shape:
+        raise errors.WriteShapeMismatch(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{dims(src.shape)}, slice size = {dims(part.shape)}",
+            [(this_place(), "called here")],
+        )
+    part[...] = src
+    return out
+
+
+def _select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    return _overwritten(input, src, (("select", (dim, index)),))
+
+
+select_scatter = operation(
+    "select_scatter",
+    _select_scatter,
+    tensors="input src",
+    grad={
+        "input": lambda F, g, dim, index: F.overwrite_view(g, None, (("select", (dim, index)),)),
+        "src": lambda F, g, dim, index: F.select(g, dim, index),
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), make(2), 1, 0)],
+    doc="A copy with `src` written at one index of a dimension.",
+)
+
+
+def _slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    return _overwritten(input, src, (("slice", (dim, start, end, step)),))
+
+
+slice_scatter = operation(
+    "slice_scatter",
+    _slice_scatter,
+    tensors="input src",
+    grad={
+        "input": lambda F, g, dim, start, end, step: F.overwrite_view(
+            g, None, (("slice", (dim, start, end, step)),)
+        ),
+        "src": lambda F, g, dim, start, end, step: F.slice(g, dim, start, end, step),
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(4, 3), make(2, 3), 0, 0, 4, 2)],
+    doc="A copy with `src` written over a range of indices of a dimension.",
+)
+
+
+def _diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    return _overwritten(input, src, (("diagonal", (offset, dim1, dim2)),))
+
+
+diagonal_scatter = operation(
+    "diagonal_scatter",
+    _diagonal_scatter,
+    tensors="input src",
+    grad={
+        "input": lambda F, g, offset, dim1, dim2: F.overwrite_view(
+            g, None, (("diagonal", (offset, dim1, dim2)),)
+        ),
+        "src": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(3, 3), make(3)), sample(make(3, 3), make(2), 1)],
+    doc="A copy with `src` written over a diagonal.",
+)
+
+
+def _as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None
+) -> Any:
+    return _overwritten(input, src, (("as_strided", (size, stride, storage_offset)),))
+
+
+_strided_scatter = operation(
+    "as_strided_scatter",
+    _as_strided_scatter,
+    tensors="input src",
+    grad={
+        "input": lambda F, g, size, stride, storage_offset: F.overwrite_view(
+            g, None, (("as_strided", (size, stride, storage_offset)),)
+        ),
+        "src": lambda F, g, size, stride, storage_offset: F.as_strided(
+            g, size, stride, storage_offset
+        ),
+    },
+    halves_in_float=False,
+    samples=lambda make: [sample(make(3, 4), make(2, 2), (2, 2), (1, 4), 1)],
+    doc="A copy with `src` written over a strided view.",
+)
+
+
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:  # fmt: skip
+    """A copy with `src` written over a strided view."""
+    found: Tensor = _strided_scatter(
+        input, src, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset
+    )
+    return found
