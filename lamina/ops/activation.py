@@ -103,7 +103,7 @@ def relu_(input: Any) -> Any:
 
 def _hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     if min_val > max_val:
-        raise errors.InvalidValue("min_val cannot be greater than max_val")
+        raise errors.InvalidArgument("min_val cannot be greater than max_val")
     kind = input.dtype.type
     return np.minimum(np.maximum(input, kind(min_val)), kind(max_val))
 
@@ -236,7 +236,7 @@ def prelu(input: Any, weight: Any) -> Any:
     shape = input._array.shape
     channels = shape[1] if len(shape) > 1 else 1
     if weight._array.ndim > 1:
-        raise errors.InvalidValue("prelu: Expected `weight` to be a scalar or 1D tensor")
+        raise errors.InvalidArgument("prelu: Expected `weight` to be a scalar or 1D tensor")
     if count != 1 and count != channels:
         raise errors.ShapeMismatch(
             "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
@@ -296,7 +296,7 @@ def selu_(input: Any) -> Any:
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     r"""Each element if it is positive, else $\alpha (e^{x / \alpha} - 1)$."""
     if alpha == 0:
-        raise errors.InvalidValue("ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise errors.InvalidArgument("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _run(_celu_op, inplace, input, alpha, 1.0, 1.0 / alpha)
 
 

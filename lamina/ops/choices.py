@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lamina import dtypes, errors
 from lamina.core.inplace import apply_inplace, inplace
 from lamina.core.tensor import Tensor
 
@@ -40,6 +41,29 @@ def change_by(function: Function, target: Any, *args: Any, **kwargs: Any) -> Any
     """Run a declared operation in place: `change_by(relu, x)` is `x.relu_()`."""
     op = function.op  # type: ignore[attr-defined]
     return apply_inplace(op, target, op.bind((target, *args), kwargs))
+
+
+def checked(function: Function, check: Callable[..., None]) -> Function:
+    """Run a check before an operation's kernel; not on the short way, which takes floats only."""
+    op = function.op  # type: ignore[attr-defined]
+    kernel = op.kernel
+
+    def checked_kernel(*args: Any, **kwargs: Any) -> Any:
+        check(*args)
+        return kernel(*args, **kwargs)
+
+    op.kernel = checked_kernel
+    return function
+
+
+def refuse(kinds: str, message: str, kind: type[Exception] = errors.DtypeError) -> Any:
+    """A check that the first input is of none of NumPy's kinds of dtype (such as "bc")."""
+
+    def check(input: Any, *others: Any) -> None:
+        if input.dtype.kind in kinds:
+            raise kind(message.format(dtypes.from_numpy(input.dtype)))
+
+    return check
 
 
 def named(function: Any, name: str, doc: str) -> Any:

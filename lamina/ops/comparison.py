@@ -9,8 +9,9 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
-from lamina.core.op import KEEP, traced
+from lamina.core.op import KEEP
 from lamina.core.samples import Make, Sample, sample
+from lamina.ops.picking import nonzero
 
 __all__ = [
     "allclose",
@@ -44,7 +45,7 @@ def _ordered(ufunc: Any) -> Any:
 
     def kernel(input: Any, other: Any) -> Any:
         if input.dtype.kind == "c":
-            raise errors.DtypeError(
+            raise errors.NotImplementedForDtype(
                 f"{ufunc.__name__}: complex numbers have no order",
                 help=["compare their absolute values: x.abs()"],
             )
@@ -225,5 +226,5 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     tensor([0., 2.])
     """
     if input is None and other is None:
-        return traced.nonzero(condition, as_tuple=True)
+        return nonzero(condition, as_tuple=True)
     return _choose(condition, input, other, out=out)

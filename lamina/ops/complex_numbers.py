@@ -94,12 +94,12 @@ def _view_as_complex(input: Any) -> Any:
     if input.dtype not in (np.float32, np.float64):
         raise errors.DtypeError("view_as_complex is only supported for float and double tensors")
     if not input.ndim or input.shape[-1] != 2:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             "Tensor must have a last dimension of size 2",
             help=["a complex number is two reals: stack them along the last dimension"],
         )
     if input.strides[-1] != input.itemsize:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             "Tensor must have a last dimension with stride 1", help=["copy it: x.contiguous()"]
         )
     wide = np.complex64 if input.dtype == np.float32 else np.complex128

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lamina import errors
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import Make, Sample, binary_samples, sample, unary_samples
 from lamina.core.tensor import Tensor
-from lamina.ops.choices import change_by
+from lamina.ops.choices import change_by, checked, refuse
 
 __all__ = [
     "exp",
@@ -99,11 +100,17 @@ logaddexp2 = binary(
     },
     doc=r"$\log_2(2^x + 2^y)$ of each pair of elements, without overflow.",
 )
+for _sum in (logaddexp, logaddexp2):
+    checked(
+        _sum, refuse("biu", "logaddexp is not implemented for {}", errors.NotImplementedForDtype)
+    )
 
 # --- x log y -----------------------------------------------------------------------------------
 
 
 def _xlogy(input: Any, other: Any) -> Any:
+    if not hasattr(other, "dtype"):
+        other = input.dtype.type(other)
     return np.where((input == 0) & ~np.isnan(other), 0, input * np.log(other))
 
 
@@ -111,17 +118,18 @@ def _log_or_zero(F: Any, g: Any, input: Any, other: Any) -> Any:
     return g * F.where(F.logical_and(input == 0, other <= 0), 0, F.log(other))
 
 
-_xlogy_grad = {
-    "input": _log_or_zero,
-    "other": lambda F, g, input, other: g * (input / other),
-}
+def _log_of_number_or_zero(F: Any, g: Any, input: Any, other: Any) -> Any:
+    return g * F.log_of_number(other) if other > 0 else _log_or_zero(F, g, input, g * 0 + other)
 
 
 def _xlogy_declared(name: str, number: int, samples: Any) -> Any:
     return binary(
         name,
         _xlogy,
-        grad=_xlogy_grad,
+        grad={
+            "input": _log_of_number_or_zero if number == 2 else _log_or_zero,
+            "other": lambda F, g, input, other: g * (input / other),
+        },
         node_name=f"XlogyBackward{number}",
         dtypes=TO_FLOAT,
         samples=samples,

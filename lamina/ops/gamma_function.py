@@ -112,7 +112,7 @@ def _cotangent_derivative(n: int, x: Any) -> Any:
 
 def _polygamma(input: Any, n: int) -> Any:
     if n < 0:
-        raise errors.InvalidValue("polygamma(n, x) does not support negative n.")
+        raise errors.InvalidArgument("polygamma(n, x) does not support negative n.")
     if n == 0:
         return _digamma(input)
     mirrored = input <= 0

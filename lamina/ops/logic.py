@@ -72,7 +72,10 @@ bitwise_right_shift = _bits(
 
 def _bitwise_not(input: Any) -> Any:
     if input.dtype.kind not in "biu":
-        raise errors.NotImplementedForDtype(f'"bitwise_not" not implemented for {input.dtype}')
+        raise errors.InvalidDtype(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
+            f"not {input.dtype}"
+        )
     return np.invert(input)
 
 

@@ -15,7 +15,8 @@ from lamina.core.call import operation
 from lamina.core.fast import binary
 from lamina.core.op import NOT_WRITTEN, PROMOTE, SAME, TO_FLOAT, ZERO
 from lamina.core.samples import Make, Sample, binary_samples, sample
-from lamina.ops.choices import by_kind_of_other
+from lamina.core.tensor import Tensor
+from lamina.ops.choices import by_kind_of_other, checked, refuse
 
 __all__ = [
     "add",
@@ -42,19 +43,43 @@ _add = binary(
 )
 
 
+def _subtract(input: Any, other: Any) -> Any:
+    try:
+        return np.subtract(input, other)
+    except TypeError:
+        if input.dtype.kind != "b":
+            raise
+        raise errors.DtypeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported.",
+            help=["use ^ or logical_xor() for their difference, ~ for the opposite"],
+        ) from None
+
+
 _sub = binary(
     "sub",
-    np.subtract,
+    _subtract,
     grad={"input": SAME, "other": lambda F, g: -g},
     doc="The difference of each pair of elements.",
 )
-_rsub = binary(
-    "rsub",
-    lambda input, other: np.subtract(other, input),
-    grad={"input": lambda F, g: -g, "other": SAME},
-    node_name="RsubBackward1",
-    doc="The difference of each pair of elements, the other way round: $y - x$.",
-)
+
+
+def _difference_from(name: str, node_name: str) -> Any:
+    return binary(
+        name,
+        lambda input, other: np.subtract(other, input),
+        grad={"input": lambda F, g: -g, "other": SAME},
+        node_name=node_name,
+        doc="The difference of each pair of elements, the other way round: $y - x$.",
+    )
+
+
+_rsub = _difference_from("rsub", "RsubBackward1")
+_rsub_tensor = _difference_from("rsub_tensor", "RsubBackward0")
+for _difference in (_sub, _rsub, _rsub_tensor):
+    checked(
+        _difference,
+        refuse("b", "Subtraction, the `-` operator, with a bool tensor is not supported."),
+    )
 
 
 def _scaled_samples(make: Make) -> list[Sample]:
@@ -136,7 +161,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     r"""The difference the other way round: $y - \alpha x$."""
     if alpha == 1:
-        return _rsub(input, other)
+        return (_rsub_tensor if isinstance(other, Tensor) else _rsub)(input, other)
     return _add_scaled(other, input, -alpha)
 
 
@@ -195,7 +220,7 @@ def _without_zero_division(function: Any) -> Any:
             with np.errstate(divide="raise"):
                 return function(input, other)
         except FloatingPointError:
-            raise errors.InvalidValue(
+            raise errors.InvalidArgument(
                 "ZeroDivisionError: an integer is divided by zero",
                 help=[
                     "divide floating-point numbers, whose result is inf, or mask the zeros first"
@@ -247,7 +272,7 @@ def division(rounding_mode: str | None) -> Any:
         return _div_floor
     if rounding_mode == "trunc":
         return _div_trunc
-    raise errors.InvalidValue(
+    raise errors.InvalidArgument(
         "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
         f"{rounding_mode!r}"
     )

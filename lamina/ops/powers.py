@@ -39,7 +39,10 @@ def _power_of_number(input: Any, other: Any) -> Any:
     exponent = other.item() if hasattr(other, "item") else other
     kind = input.dtype.kind
     if kind in "iu" and isinstance(exponent, int) and exponent < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
+        raise errors.InvalidArgument(
+            "Integers to negative integer powers are not allowed.",
+            help=["convert to floating point first: x.float() ** -1"],
+        )
     if exponent == 2:
         return np.square(input)
     if exponent == 3:
@@ -225,9 +228,9 @@ hypot = binary(
 )
 ldexp = binary(
     "ldexp",
-    lambda input, other: np.multiply(input, np.exp2(other)),
+    lambda input, other: input * 2.0**other,
     grad={
-        "input": lambda F, g, other: g * F.conj(F.exp2(other)),
+        "input": lambda F, g, other: g * F.conj(2.0**other),
         "other": lambda F, g, out: g * F.conj(out) * 0.6931471805599453,
     },
     dtypes=TO_FLOAT,

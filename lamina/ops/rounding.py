@@ -13,7 +13,7 @@ from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, PROMOTE, SAME, ZERO
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import Tensor
-from lamina.ops.choices import change_by
+from lamina.ops.choices import change_by, checked, refuse
 
 __all__ = [
     "ceil",
@@ -47,7 +47,9 @@ def _whole(name: str, input: Any) -> Any:
     """Integers are whole already; other kinds can't be rounded."""
     if input.dtype.kind in "iu":
         return input.copy()
-    raise errors.DtypeError(f'"{name}" not implemented for {dtypes.from_numpy(input.dtype)!r}')
+    raise errors.NotImplementedForDtype(
+        f'"{name}" not implemented for {dtypes.from_numpy(input.dtype)!r}'
+    )
 
 
 floor = _rounding("floor", np.floor, "The largest whole number not above each element.")
@@ -64,7 +66,9 @@ frac = unary(
 
 
 def _no_fraction(input: Any) -> Any:
-    raise errors.DtypeError(f'"frac" not implemented for {dtypes.from_numpy(input.dtype)!r}')
+    raise errors.NotImplementedForDtype(
+        f'"frac" not implemented for {dtypes.from_numpy(input.dtype)!r}'
+    )
 
 
 def _round(input: Any) -> Any:
@@ -223,7 +227,7 @@ _clamp_max_tensor = _clamp_tensors_declared("clamp_max_tensor", "ClampMaxBackwar
 
 def _clamp_for(min: Any, max: Any) -> Any:
     if min is None and max is None:
-        raise errors.InvalidValue("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise errors.InvalidArgument("torch.clamp: At least one of 'min' or 'max' must not be None")
     kinds = [isinstance(bound, Tensor) for bound in (min, max) if bound is not None]
     if any(kinds) and not all(kinds):
         raise errors.ArgumentTypeError(
@@ -301,6 +305,8 @@ minimum = binary(
     },
     doc="The smaller of each pair of elements; NaN if one is NaN.",
 )
+for _choice in (maximum, minimum):
+    checked(_choice, refuse("c", _choice.__name__ + " not implemented for complex tensors."))
 
 
 def _first_of(F: Any, wins: Any, other: Any) -> Any:

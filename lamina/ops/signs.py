@@ -10,7 +10,7 @@ from lamina import errors
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, NOT_WRITTEN, TO_FLOAT, ZERO
 from lamina.core.samples import sample
-from lamina.ops.choices import by_kind_of_other
+from lamina.ops.choices import by_kind_of_other, checked, refuse
 
 __all__ = [
     "abs",
@@ -28,6 +28,7 @@ __all__ = [
 neg = unary(
     "neg", np.negative, grad=lambda F, g: -g, dtypes=KEEP, doc="Each element with the other sign."
 )
+checked(neg, refuse("b", "Negation, the `-` operator, on a bool tensor is not supported."))
 negative = neg
 
 
@@ -48,6 +49,7 @@ abs = unary(
     dtypes=KEEP,
     doc="The absolute value of each element.",
 )
+checked(abs, refuse("b", '"abs" not implemented for {}', errors.NotImplementedForDtype))
 absolute = abs
 
 

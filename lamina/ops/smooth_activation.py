@@ -48,7 +48,7 @@ def _gelu(input: Any, *, approximate: str = "none") -> Any:
     if approximate == "tanh":
         inner = (input + input * input * input * kind(_CUBIC)) * kind(_SLOPE)
         return input * (np.tanh(inner) + 1) * kind(0.5)
-    raise errors.InvalidValue("approximate argument must be either none or tanh.")
+    raise errors.InvalidArgument("approximate argument must be either none or tanh.")
 
 
 def _gelu_rule(F: Any, g: Any, input: Any, approximate: str) -> Any:
@@ -200,7 +200,9 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def _softshrink(input: Any, lambd: float = 0.5) -> Any:
     if not lambd >= 0:
-        raise errors.InvalidValue(f"lambda must be greater or equal to 0, but found to be {lambd}")
+        raise errors.InvalidArgument(
+            f"lambda must be greater or equal to 0, but found to be {lambd}"
+        )
     kind = input.dtype.type
     moved = np.where(input > lambd, input - kind(lambd), input + kind(lambd))
     return np.where(np.abs(input) <= lambd, input * 0, moved)
@@ -248,9 +250,9 @@ def _halves(input: Any, dim: int) -> tuple[Any, Any]:
 
 def _glu(input: Any, dim: int = -1) -> Any:
     if not input.ndim:
-        raise errors.InvalidValue("glu does not support 0-dimensional tensors")
+        raise errors.InvalidArgument("glu does not support 0-dimensional tensors")
     if input.shape[dim] % 2:
-        raise errors.InvalidValue(
+        raise errors.InvalidArgument(
             f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
         )
     first, second = _halves(input, dim)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lamina import dtypes
+from lamina import dtypes, errors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import Make, Sample, sample
+from lamina.ops.choices import checked, refuse
 
 __all__ = ["log_softmax", "softmax", "softmin"]
 
@@ -75,6 +76,11 @@ _log_softmax_op = operation(
     samples=_samples,
     doc="The logarithm of softmax, computed without loss.",
 )
+for _exponential in (_softmax_op, _log_softmax_op):
+    checked(
+        _exponential,
+        refuse("biu", '"softmax" not implemented for {}', errors.NotImplementedForDtype),
+    )
 
 
 def converted(input: Any, dtype: Any) -> Any:
