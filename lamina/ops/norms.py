@@ -197,8 +197,9 @@ def _two_axes(shape: Any, dim: Any) -> tuple[int, int]:
 
 
 def _singular_values(A: Any, rows: int, columns: int) -> Any:
+    others = [axis for axis in range(A._array.ndim) if axis not in (rows, columns)]
     if (rows, columns) != (A._array.ndim - 2, A._array.ndim - 1):
-        A = traced.movedim(A, (rows, columns), (-2, -1))
+        A = traced.permute(A, (*others, rows, columns))
     return traced.linalg_svdvals(A)
 
 
