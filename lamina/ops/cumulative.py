@@ -11,7 +11,14 @@ from lamina.core.blame.words import this_place
 from lamina.core.call import HALVES, operation
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
-from lamina.ops.reduced import axis_of, numpy_dtype, on_lines, refuse_complex, sum_dtype
+from lamina.ops.reduced import (
+    axis_of,
+    counted_along,
+    numpy_dtype,
+    on_lines,
+    refuse_complex,
+    sum_dtype,
+)
 
 _WIDE = {"float32": np.dtype(np.float64), "complex64": np.dtype(np.complex128)}
 
@@ -136,9 +143,7 @@ def _running(name: str, ufunc: Any, input: Any, dim: int) -> Any:
         return input.copy(), np.zeros_like(input, dtype=np.int64)
     values = ufunc.accumulate(input, axis=axis)
     attains = np.equal(input, values) | np.not_equal(input, input)
-    shape = [1] * input.ndim
-    shape[axis] = input.shape[axis]
-    place = np.arange(input.shape[axis]).reshape(shape)
+    place = counted_along(input, axis)
     return values, np.maximum.accumulate(np.where(attains, place, 0), axis=axis)
 
 

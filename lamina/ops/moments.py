@@ -100,13 +100,33 @@ def _samples(make: Make) -> list[Sample]:
     ]
 
 
-_var_op = operation("var", _var, grad={"input": _var_rule}, samples=_samples, doc="Variance.")
-_std_op = operation("std", _std, grad={"input": _std_rule}, samples=_samples, doc="Deviation.")
+_var_op = operation(
+    "var",
+    _var,
+    grad={"input": _var_rule},
+    samples=_samples,
+    doc="The variance of the elements along dimensions.",
+)
+_std_op = operation(
+    "std",
+    _std,
+    grad={"input": _std_rule},
+    samples=_samples,
+    doc="The standard deviation of the elements along dimensions.",
+)
 _var_mean_op = operation(
-    "var_mean", _var_mean, grad={"input": _var_mean_rule}, samples=_samples, doc="Both."
+    "var_mean",
+    _var_mean,
+    grad={"input": _var_mean_rule},
+    samples=_samples,
+    doc="The variance and the mean of the elements along dimensions.",
 )
 _std_mean_op = operation(
-    "std_mean", _std_mean, grad={"input": _std_mean_rule}, samples=_samples, doc="Both."
+    "std_mean",
+    _std_mean,
+    grad={"input": _std_mean_rule},
+    samples=_samples,
+    doc="The standard deviation and the mean of the elements along dimensions.",
 )
 
 

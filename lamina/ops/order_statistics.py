@@ -18,6 +18,7 @@ from lamina.ops.reduced import (
     accept_numpy_names,
     at_chosen,
     axis_of,
+    counted_along,
     on_lines,
     refuse_complex,
     refuse_empty,
@@ -163,10 +164,7 @@ def _mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     order = np.argsort(line, axis=axis, kind="stable")
     ranked = np.take_along_axis(line, order, axis=axis)
     # How long a run of equal elements is by each place: the first longest run wins.
-    length = line.shape[axis]
-    shape = [1] * line.ndim
-    shape[axis] = length
-    place = np.zeros_like(order) + np.arange(length).reshape(shape)
+    place = np.zeros_like(order) + counted_along(order, axis)
     head = (slice(None),) * axis
     differs = np.not_equal(ranked[(*head, slice(1, None))], ranked[(*head, slice(None, -1))])
     start = np.zeros_like(order)

@@ -59,6 +59,15 @@ def on_lines(input: Any) -> Any:
     return input if input.ndim else input.reshape((1,))
 
 
+def counted_along(input: Any, axis: int) -> Any:
+    """0, 1, 2, ... along one axis, to be broadcast; on the device of the input."""
+    length = input.shape[axis]
+    ones = np.ones_like(input, shape=(length,), dtype=np.int64)
+    shape = [1] * input.ndim
+    shape[axis] = length
+    return (np.add.accumulate(ones) - 1).reshape(tuple(shape))
+
+
 def numpy_dtype(kind: Any) -> Any:
     """NumPy's dtype for `dtype=`; None stays None."""
     return kind.numpy if isinstance(kind, dtypes.dtype) else kind
@@ -214,7 +223,7 @@ def _add_along(input: Any, shape: Any, dim: int, indices: Any) -> Any:
     made = np.zeros_like(input, shape=shape)
     if not made.ndim:
         return made + input.reshape(())
-    places: list[Any] = list(np.ix_(*(np.arange(length) for length in indices.shape)))
+    places = [counted_along(indices, axis) for axis in range(indices.ndim)]
     places[axis_of(dim, made.ndim)] = indices
     np.add.at(made, tuple(places), input)
     return made

@@ -167,7 +167,8 @@ _copied = operation(
     grad={"input": lambda F, g: g},
     node_name="CloneBackward0",
     halves_in_float=False,
-    doc="A copy.",
+    samples=lambda make: [sample(make(2, 3))],
+    doc="A copy of a result, to be written somewhere else.",
 )
 
 __all__ = ["argsort", "msort", "sort", "topk"]
