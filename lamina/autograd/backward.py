@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.autograd.edges import GradientEdge, standing_for
 from lamina.core import blame
 from lamina.core.engine import run_backward
 from lamina.core.op import traced
@@ -18,10 +19,16 @@ from lamina.core.tensor import Tensor, wrap
 
 
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, tuple | list) else [value]
+    is_one = isinstance(value, GradientEdge) or not isinstance(value, tuple | list)
+    return [value] if is_one else list(value)
 
 
-def _root_gradients(roots: list[Tensor], given: Any, is_recorded: bool) -> list[Tensor]:
+def _tensors(value: Any) -> list[Tensor]:
+    """The roots or inputs of a pass, as tensors."""
+    return [standing_for(item) for item in _listed(value)]
+
+
+def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
     """A gradient for each root: what the user gave, or one for a scalar."""
     gradients = [None] * len(roots) if given is None else _listed(given)
     if len(gradients) != len(roots):
@@ -42,6 +49,8 @@ def _root_gradients(roots: list[Tensor], given: Any, is_recorded: bool) -> list[
             blame.check_root_gradient(index, root, gradient)
             if not root.requires_grad:
                 raise blame.no_graph(index, root)
+            if gradient._array.dtype != root._array.dtype:
+                gradient = traced.cast_like_input(gradient, root._array.dtype)
         found.append(gradient)
     return found
 
@@ -79,9 +88,9 @@ def backward(
     inputs: Sequence[Tensor] | Tensor | None = None,
 ) -> None:
     """Sum the gradients of several tensors into the `.grad` of the leaves behind them."""
-    roots = _listed(tensors)
+    roots = _tensors(tensors)
     if inputs is not None:
-        inputs = _listed(inputs)
+        inputs = _tensors(inputs)
         if not inputs:
             raise errors.InvalidArgument(
                 "'inputs' argument to backward() cannot be empty.",
@@ -95,6 +104,7 @@ def backward(
             errors.CreateGraphWarning(
                 "Using backward() with create_graph=True will create a reference cycle between the "
                 "parameter and its gradient, which keeps both until a garbage collection",
+                [(blame.this_place(), "asked for here")],
                 help=["use torch.autograd.grad, or set .grad to None afterwards"],
             ),
             stacklevel=3,
@@ -102,7 +112,7 @@ def backward(
     given = grad_tensors if grad_tensors is not None else grad_variables
     run_backward(
         roots,
-        _root_gradients(roots, given, create_graph),
+        _root_gradients(roots, given),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         inputs=inputs,
@@ -130,9 +140,11 @@ def grad(
     >>> lamina.autograd.grad(x**3, x)
     (tensor(12.),)
     """
-    roots, targets = _listed(outputs), _listed(inputs)
+    roots, targets = _tensors(outputs), _tensors(inputs)
+    if not targets:
+        raise errors.InvalidArgument("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
-        raise errors.InvalidArgument(
+        raise errors.InvalidValue(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
             "but got: allow_unused=False."
         )
@@ -143,7 +155,7 @@ def grad(
         return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
     found = run_backward(
         roots,
-        _root_gradients(roots, grad_outputs, create_graph),
+        _root_gradients(roots, grad_outputs),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         inputs=targets,
@@ -168,10 +180,10 @@ def _batched(
     batches = _listed(grad_outputs)
     rows = [
         grad(
-            roots, targets, [batch[row] for batch in batches], retain_graph=True,
+            roots, targets, [None if batch is None else batch[row] for batch in batches], retain_graph=True,
             create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
         )  # fmt: skip
-        for row in range(len(batches[0]))
+        for row in range(max(len(batch) for batch in batches if batch is not None))
     ]
     return tuple(
         None if column[0] is None else traced.stack(list(column))

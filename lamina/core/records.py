@@ -68,7 +68,7 @@ plain_parts: Final[weakref.WeakKeyDictionary[Any, dict[str, Position]]] = (
 )
 """For a module: where attributes were set that hold tensors or modules it does not register."""
 readings: Final[weakref.WeakKeyDictionary[Any, list[Position]]] = weakref.WeakKeyDictionary()
-"""For the generator of `parameters()`: where it was read to its end."""
+"""For a generator of `parameters()`: where it was asked for, and where it was read to its end."""
 
 
 def note_pass(place: Position, roots: Any, returned: bool) -> None:

@@ -9,7 +9,6 @@ from lamina.core.blame.words import (
     first_name,
     is_move,
     listing,
-    made_at,
     made_note,
     move_keyword,
     node_place,
@@ -111,14 +110,14 @@ def _moved(subject: Subject) -> Explanation | None:
         return None
     leaf = node
     keyword = move_keyword(last) or "dtype"
-    what = "moved to another device" if keyword == "device" else "cast to another dtype"
+    what = "move to another device" if keyword == "device" else "cast to another dtype"
     name = subject.name_of(leaf)
     original = f"`{name}`" if name else "the leaf"
     notes = [*subject.made(f"a new tensor is made here, as a copy of {original}")]
     notes += made_note(leaf, f"{original}, which collects the gradient, was made here")
     return explained(
         Cause.MOVED_AFTER_REQUIRES_GRAD,
-        f"{subject.called} is not a leaf: it is the result of a recorded operation, {original} {what}",
+        f"{subject.called} is not a leaf: it is the result of a {what}, which is a recorded operation",
         notes,
         _instead_of_move(subject, leaf, name, keyword),
     )
@@ -131,15 +130,17 @@ def _instead_of_move(subject: Subject, leaf: Any, name: str | None, keyword: str
     if repaired is not None:
         help.append(f"ask for gradients last: `{repaired}`")
     else:
-        place = made_at(leaf)
-        help.append(
-            f"call `{subject.name}.requires_grad_()` after the {'move' if keyword == 'device' else 'cast'}, "
-            f"on a tensor that did not require grad before"
-        )
-        if place is not None and name is not None:
-            help.append(f"or read the leaf's gradient: `{name}.grad`")
+        again = repairs.detached_first(text)
+        if name is not None:
+            help.append(f"the gradient is collected in the leaf: `{name}.grad`")
+        if again is not None:
+            help.append(f"to collect it here, call requires_grad_() after the {_move_word(keyword)}: `{again}`")
     help.append(f"or create it as it should be, with {keyword}= and requires_grad=True")
     return help
+
+
+def _move_word(keyword: str) -> str:
+    return "move" if keyword == "device" else "cast"
 
 
 def _written_to(subject: Subject) -> Explanation | None:

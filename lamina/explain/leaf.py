@@ -98,7 +98,7 @@ def _returned(subject: Subject) -> Explanation | None:
         return None
     place = place_of(*noted)
     output = repairs.first_argument(place.expression)
-    instead = f"`{output}.backward()`" if output else "backward()"
+    instead = f"`{repairs.bracketed(output)}.backward()`" if output else "backward()"
     return explained(
         Cause.BACKWARD_NOT_RUN,
         f"{subject.called} is a leaf whose .grad is empty: autograd.grad() returned its gradient and does not "
@@ -172,7 +172,8 @@ def is_forced(tensor: Any) -> bool:
 
     Of a detached tensor that is done on purpose.
     """
-    if tensor._node is not None or "asked_at" not in tensor.__dict__:
+    asked = tensor.__dict__.get("asked_at")
+    if tensor._node is not None or asked is None or asked[1:] == tensor._origin[:2]:
         return False
     reason = reason_for(tensor)
     return reason.kind not in (NEVER, CUT_DETACH, CUT_DATA, CUT_BACKWARD, "frozen")

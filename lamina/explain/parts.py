@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.core import records
 from lamina.core.blame import repairs
 from lamina.core.blame.words import made_at
 from lamina.core.provenance import place_of
@@ -12,7 +13,6 @@ from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
 from lamina.explain.holders import Holding, held_by, optimizers_with
 from lamina.explain.subject import Subject
-from lamina.core import records
 
 
 def explain_lost_parameter(subject: Subject) -> Explanation | None:
@@ -35,8 +35,8 @@ def _plain_tensor(subject: Subject, holding: Holding) -> Explanation:
     if "Parameter(" in text:
         reason = "no longer a Parameter after the conversion: its result is a plain tensor"
     notes: list[Note] = subject.made("this makes a plain tensor")
-    if holding.place is not None:
-        notes.append((holding.place, f"assigned to the {kind} here"))
+    if holding.place is not None and holding.place.line != (place.line if place else 0):
+        notes.append((holding.place, f"assigned to an attribute of {kind} here"))
     help = [f"make it a parameter: `{repaired}`" if repaired else "wrap it in nn.Parameter(...)"]
     if "Parameter(" in text:
         help.append(
@@ -115,7 +115,7 @@ def _stale(subject: Subject, optimizer: Any, position: Any) -> Explanation:
         "holds the parameter that it replaced",
         [(place, "replaced here"), *built],
         [f"to change the values only: `with torch.no_grad(): {target}.copy_(...)`",
-         f"or {rebuild}; {_more(optimizer, target)}"],
+         f"or {rebuild}", f"or {_more(optimizer, target)}"],
     )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any, final
 
 from lamina.core import records
-from lamina.core.blame.words import leaves_of, made_at, made_note, node_of
+from lamina.core.blame import repairs
+from lamina.core.blame.words import first_name, leaves_of, made_at, made_note, node_of
 from lamina.core.names import name_of
 from lamina.core.provenance import argument_names, place_of, user_frame
 from lamina.core.tensor import Tensor
@@ -30,10 +31,12 @@ class Subject:
     @cached_property
     def plain_name(self) -> str | None:
         """The tensor's name in the program."""
-        found = name_of(self.tensor, self._frame)
-        if found is None and "why(" in self.asked_at.expression:
-            found = next(iter(argument_names(self.asked_at)), None)
-        return found
+        text = self.asked_at.expression
+        if text.rpartition("why(")[0][-1:] in ("", "."):
+            given = next(iter(argument_names(self.asked_at)), "")
+            if repairs.is_reference(given):
+                return given
+        return self.name_of(self.tensor)
 
     @property
     def name(self) -> str:
@@ -43,11 +46,24 @@ class Subject:
     @property
     def called(self) -> str:
         """The name to use in a sentence."""
-        return f"`{self.plain_name}`" if self.plain_name else "the tensor"
+        if self.plain_name:
+            return f"`{self.plain_name}`"
+        holding = self.holding
+        return "the tensor" if holding is None else f"`{holding.name}` of {type(holding.module).__name__}"
 
     def name_of(self, other: Any) -> str | None:
-        """What the program calls another tensor."""
-        return name_of(other, self._frame)
+        """What the program calls a tensor; else the name it was made under, if that is free here."""
+        found = name_of(other, self._frame)
+        if found is not None and "[" not in found:
+            return found
+        made = first_name(other)
+        if made is None or self._is_bound(made) or (other is not self.tensor and made == self.plain_name):
+            return found
+        return made
+
+    def _is_bound(self, name: str) -> bool:
+        start = name.partition(".")[0]
+        return start in self._frame.f_locals or start in self._frame.f_globals
 
     @cached_property
     def node(self) -> Any:

@@ -34,7 +34,7 @@ def explain_untracked(subject: Subject) -> Explanation:
     """Why a tensor does not require grad."""
     tensor = subject.tensor
     intro = (
-        f"{subject.called} does not require grad, which makes it a leaf whose .grad is never filled"
+        f"{subject.called} is a leaf that does not require grad, and its .grad is never filled"
     )
     if (
         "frozen_at" in subject.notes

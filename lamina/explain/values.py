@@ -114,7 +114,7 @@ def _away_from(trouble: records.Trouble, place: Place) -> list[str]:
             help.append("for the length of a vector, norm() has the gradient 0 at 0")
         return help
     if trouble.op in ("log", "log2", "log10"):
-        return [f"keep the argument away from 0: `{source}.clamp(min=1e-12).{trouble.op}()`" if source
+        return [f"keep the argument away from 0: `{repairs.bracketed(source)}.clamp(min=1e-12).{trouble.op}()`" if source
                 else "keep the argument away from 0: clamp(min=1e-12)"]  # fmt: skip
     if trouble.op in ("div", "reciprocal", "true_divide"):
         return ["keep the divisor away from 0: add a small number such as 1e-12, or clamp it"]
@@ -233,7 +233,7 @@ def instead_of_flat(node: Any) -> list[str]:
         help.append(f"use a smooth stand-in: `{smooth}({source} / width)`")
     if short(text) == text:
         help.append(
-            f"or let the gradient pass as if {word} were not there (straight-through): "
+            f"to let the gradient pass as if {word} were not there (straight-through), write "
             f"`{source} + ({text} - {source}).detach()`"
         )
     return help

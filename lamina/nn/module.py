@@ -12,6 +12,7 @@ import warnings
 import weakref
 from typing import Any, TypeVar
 
+from lamina.core import blame
 from lamina.core.hooks import Registry
 from lamina.core.provenance import here
 from lamina.core.records import note_plain_part
@@ -349,14 +350,21 @@ def _missing(module: Module, name: str) -> AttributeError:
 
 
 def _no_parameter(module: Module, name: str, value: object) -> NotAParameter:
+    place = blame.this_place()
+    left, right = blame.repairs.sides(place.expression) or (f"module.{name}", "...")
     help_lines: list[str] = []
     if isinstance(value, Tensor):
         help_lines = [
-            f"to change its values: `with torch.no_grad(): module.{name}.copy_(...)`",
-            f"to put another in its place: `module.{name} = nn.Parameter(...)`",
+            f"to change its values: `with torch.no_grad(): {left}.copy_({right})`",
+            f"to put another parameter in its place: `{left} = nn.Parameter({right})`",
         ]
     return NotAParameter(
         f"cannot assign '{type_name(value)}' as parameter '{name}' "
-        "(torch.nn.Parameter or None expected)",
-        help=help_lines,
+        f"(torch.nn.Parameter or None expected): `{name}` is a registered parameter of "
+        f"{type(module).__name__}, and a plain tensor would not be trained",
+        [
+            (place, "assigned here"),
+            *blame.made_note(module._parameters[name], "the parameter was made here"),
+        ],
+        help_lines,
     )

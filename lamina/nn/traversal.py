@@ -107,7 +107,7 @@ class Traversal:
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield each parameter once: what an optimizer is given."""
-        ends: list[Any] = []
+        ends: list[Any] = [here()]
         generator = self._each_parameter(recurse, ends)
         readings[generator] = ends
         return generator

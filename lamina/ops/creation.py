@@ -14,6 +14,7 @@ from lamina.core.modes import door
 from lamina.core.op import offer
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.versions import next_stamp
 from lamina.devices import CPU, backend_of, current_default, current_recorder, device, resolve
 
 __all__ = [
@@ -56,6 +57,7 @@ def settle(array: Any, name: str, requires_grad: bool = False) -> Tensor:
         if array.dtype.kind not in "fcV":
             raise blame.integer_requires_grad(dtypes.from_numpy(array.dtype), at_creation=True)
         made._requires_grad = True
+        made.__dict__["asked_at"] = (next_stamp(), *made._origin[:2])
     return made
 
 

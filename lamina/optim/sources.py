@@ -44,25 +44,19 @@ class SourceOfParameters:
         )
 
     def _used_up(self, place: Place) -> EmptyParameterList:
-        ends = readings.get(self.generator, [])
+        made, *ends = readings.get(self.generator, [None])
+        call = "model.parameters()" if made is None else place_of(*made).expression
         notes = [(place_of(*ends[-1]), "used up here")] if ends else []
         name = name_of_object(self.generator)
-        call = "model.parameters()"
-        help = "keep them in a list, which can be read again: "
-        if name is not None:
-            help += f"`{name} = list({call})`"
-            again = repairs.with_argument(place.expression, 0, call)
-            more = (
-                f"or call parameters() again: `{again}`" if again else "or call parameters() again"
-            )
-            help = [help, more]  # type: ignore[assignment]
-        else:
-            help = [help + f"`list({call})`", "or call parameters() again"]  # type: ignore[assignment]
+        again = repairs.with_argument(place.expression, 0, call)
         return EmptyParameterList(
             "optimizer got an empty parameter list: the generator it was given is used up, it can be "
             "read only once",
             [*notes, (place, "read here again")],
-            help,
+            [
+                f"keep a list, which can be read again: `{name or 'params'} = list({call})`",
+                "or call parameters() again" + (f": `{again}`" if again else ""),
+            ],
         )
 
     def _nothing_registered(self, place: Place) -> EmptyParameterList:

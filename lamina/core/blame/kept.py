@@ -8,10 +8,10 @@ from lamina import dtypes, errors
 from lamina.core import records
 from lamina.core.blame import repairs
 from lamina.core.blame.words import (
-    INFERENCE_HELP,
     Note,
     called,
     dims,
+    inference_help,
     legacy_type,
     made_note,
     node_place,
@@ -22,7 +22,6 @@ from lamina.core.blame.words import (
 )
 from lamina.core.provenance import assigned_name, place_of
 from lamina.core.versions import INFERENCE, VersionCell
-from lamina.errors import Place
 
 
 def saved_value_modified(
@@ -52,10 +51,23 @@ def saved_value_modified(
         change_place = place_of(change.code, change.lasti)
         notes.append((change_place, f"changed here: version {expected} -> {expected + 1}"))
     notes.append((place, kept))
-    return errors.SavedValueModified(headline, notes, _instead_of_change(change, name, place))
+    if tensor is not None and tensor._node is None and tensor._requires_grad:
+        help = _after_backward(node, change)
+    else:
+        help = _instead_of_change(change, name)
+    return errors.SavedValueModified(headline, notes, help)
 
 
-def _instead_of_change(change: Any, name: str | None, kept: Place) -> list[str]:
+def _after_backward(node: Any, change: Any) -> list[str]:
+    """A leaf was updated too early: between the forward pass and backward."""
+    text = "" if change is None else place_of(change.code, change.lasti).expression
+    what = f"`{short(text)}`" if text else "the change"
+    result = assigned_name(node.code, node.lasti)
+    again = f"compute `{result}` again after it" if result else "do the forward pass again after it"
+    return [f"a leaf may change only after backward(): move {what} there, or {again}"]
+
+
+def _instead_of_change(change: Any, name: str | None) -> list[str]:
     """How to keep the old value: the repair depends on how it was changed."""
     text = "" if change is None else place_of(change.code, change.lasti).expression
     target = name or repairs.written_to(text) or "t"
@@ -197,7 +209,7 @@ def inference_saved(tensor: Any) -> errors.InferenceTensorError:
         f"Inference tensors cannot be saved for backward: {called(tensor)} was made in inference mode",
         [*made_note(tensor, "made here, in inference mode"),
          (this_place(), "would be kept here, for the derivative")],
-        [INFERENCE_HELP],
+        [inference_help(tensor)],
     )  # fmt: skip
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lamina import dtypes, errors
 from lamina.core.blame import repairs
 from lamina.core.blame.reasons import NEVER, reason_for
 from lamina.core.blame.words import (
-    INFERENCE_HELP,
     a_name,
     called,
     dims,
+    inference_help,
     is_move,
     leaves_of,
     legacy_type,
@@ -67,7 +65,7 @@ def inference_requires_grad(tensor: Any) -> errors.InferenceTensorError:
     return errors.InferenceTensorError(
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed",
         [(this_place(), "asked for here"), *made_note(tensor, "made here, in inference mode")],
-        [INFERENCE_HELP],
+        [inference_help(tensor)],
     )
 
 
@@ -250,11 +248,11 @@ def numpy_of_requiring(tensor: Any) -> errors.NumpyOfRequiringTensor:
     """`.numpy()` would let the values leave the graph unseen."""
     place = this_place()
     operands = argument_names(place)
-    name = plain_name(tensor) or (operands[0] if operands else "t")
+    name = plain_name(tensor) or repairs.bracketed(operands[0] if operands else "t")
     return errors.NumpyOfRequiringTensor(
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: "
         "NumPy cannot record what is done to the values, so gradients would be lost",
-        [(place, "asked for here"), *made_note(tensor)],
+        [(place, "asked for here"), *(n for n in made_note(tensor) if n[0] != place)],
         [f"if no gradient is needed, write `{name}.detach().numpy()`"],
     )
 
@@ -293,8 +291,9 @@ def _what_to_optimize(tensor: Any, text: str) -> list[str]:
     if repaired is not None:
         help.append(f"make it a leaf, by asking for gradients last: `{repaired}`")
     else:
-        name = a_name(tensor)
-        help.append(f"or make a leaf of its values: `{name} = {name}.detach().requires_grad_()`")
+        name = plain_name(tensor)
+        leaf = f"{name} = {name}" if name else repairs.bracketed(text or "t")
+        help.append(f"or make a leaf of its values: `{leaf}.detach().requires_grad_()`")
     move = move_keyword(node_of(tensor))
     if move and repaired is not None:
         help.append(f"or create it where it belongs, with {move}=")

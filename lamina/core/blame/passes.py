@@ -46,10 +46,10 @@ def non_scalar_root(tensor: Any) -> errors.NonScalarRoot:
     place = this_place()
     text = place.expression
     method = text.endswith(".backward()")
-    root = plain_name(tensor) or (
-        repairs.receiver(text) if method else repairs.first_argument(text)
-    )
-    root = repairs.bracketed(root or "t")
+    source = plain_name(tensor)
+    if source is None:
+        source = (repairs.receiver(text) if method else repairs.first_argument(text)) or "t"
+    root = repairs.bracketed(source)
     if tensor._array.size == 1:
         headline = (
             f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}"
@@ -62,9 +62,9 @@ def non_scalar_root(tensor: Any) -> errors.NonScalarRoot:
         )
         end = ".backward()" if method else ""
         weights = (
-            f"gradient=torch.ones_like({root})"
+            f"gradient=torch.ones_like({source})"
             if method
-            else f"grad_outputs=torch.ones_like({root})"
+            else f"grad_outputs=torch.ones_like({source})"
         )
         help = [
             f"reduce it to one number first: `{root}.sum(){end}` or `{root}.mean(){end}`",

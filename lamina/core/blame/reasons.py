@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from lamina.core import origins
 from lamina.core.blame import repairs
-from lamina.core.blame.words import Note, short
+from lamina.core.blame.words import Note, op_name, short
 from lamina.core.provenance import assigned_name, place_of
 from lamina.errors import Place
 
@@ -121,7 +121,7 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
     if reason == origins.CUT_COPIED:
         return Reason(
             reason,
-            "it holds copied numbers: torch.tensor() makes a new leaf, not connected to what they came from",
+            "it holds copies of numbers, in a new leaf that is not connected to where they came from",
             [(place, "the values were copied here, without their history")],
             _instead_of_copy(text),
         )
@@ -202,6 +202,7 @@ def _instead_of_copy(text: str) -> list[str]:
         return [f"keep the graph: `torch.stack({parts})`"]
     source = repairs.first_argument(text)
     if source is not None:
+        source = repairs.bracketed(source)
         return [f"to copy and stay in the graph, write `{source}.clone()`; to leave it, "
                 f"`{source}.detach().clone()`"]  # fmt: skip
     return ["use torch.stack([...]) or `.clone()`, which stay in the graph"]
@@ -242,4 +243,4 @@ def _not_differentiable(reason: str, op: str, place: Place) -> Reason:
 
 
 def _of(op: str) -> str:
-    return "this cast" if op == "to_copy" else f"{op}"
+    return "this cast" if op == "to_copy" else op_name(op)

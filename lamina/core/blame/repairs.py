@@ -189,15 +189,15 @@ def list_argument(expression: str) -> str | None:
 
 
 def first_argument(expression: str) -> str | None:
-    """The source of a call's first argument, in brackets where a method call on it needs them.
+    """The source of a call's first argument.
 
     >>> first_argument("torch.tensor(t * 3)")
-    '(t * 3)'
+    't * 3'
     """
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
         assert isinstance(tree, ast.Call)
-        return bracketed(ast.unparse(tree.args[0]))
+        return ast.unparse(tree.args[0])
     except Exception:
         return None
 
@@ -205,15 +205,17 @@ def first_argument(expression: str) -> str | None:
 def bracketed(expression: str) -> str:
     """An expression in brackets if a method can't be called on it as it stands.
 
-    >>> bracketed("a + b"), bracketed("x[0]")
-    ('(a + b)', 'x[0]')
+    >>> bracketed("a + b"), bracketed("x[0]"), bracketed("(a + b)")
+    ('(a + b)', 'x[0]', '(a + b)')
     """
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except Exception:
         return expression
     closed = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List | ast.Tuple
-    return expression if isinstance(tree, closed) else f"({expression})"
+    if isinstance(tree, closed) or (tree.col_offset and expression.startswith("(")):
+        return expression
+    return f"({expression})"
 
 
 def with_keyword(expression: str, name: str, value: str) -> str | None:
@@ -412,3 +414,34 @@ def _masked_call(call: ast.Call, condition: str, is_first: bool) -> str | None:
     if method:
         return f"{masked}.{call.func.attr}()"  # type: ignore[attr-defined]
     return f"{ast.unparse(call.func)}({masked})"
+
+
+def detached_first(expression: str) -> str | None:
+    """A move or cast of values without history, whose result is then a leaf.
+
+    >>> detached_first("x.to(torch.float64)")
+    'x.detach().to(torch.float64).requires_grad_()'
+    """
+
+    def change(tree: ast.expr) -> ast.expr | None:
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
+            return None
+        tree.func.value = ast.Call(ast.Attribute(tree.func.value, "detach", ast.Load()), [], [])
+        return ast.Call(ast.Attribute(tree, FLAG + "_", ast.Load()), [], [])
+
+    return _rewritten(expression, change)
+
+
+def is_reference(expression: str) -> bool:
+    """Whether an expression only names something: a variable, attribute or element.
+
+    >>> is_reference("net.hidden[0].weight"), is_reference("f(x)")
+    (True, False)
+    """
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+        while isinstance(tree, ast.Attribute | ast.Subscript):
+            tree = tree.value
+        return isinstance(tree, ast.Name)
+    except Exception:
+        return False

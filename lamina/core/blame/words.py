@@ -12,6 +12,14 @@ from lamina.errors import Place
 
 INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or use no_grad() instead"
 
+
+def inference_help(tensor: Any) -> str:
+    """What to do about a tensor that was made in inference mode."""
+    name = a_name(tensor)
+    return (
+        f"outside inference_mode, clone it: `{name}.clone()`; or make it under torch.no_grad() instead"
+    )
+
 Note = tuple[Place | None, str]
 
 
@@ -40,9 +48,29 @@ def name_of_object(value: object) -> str | None:
 def op_word(node: Any) -> str:
     """The operation a node belongs to, as users write it: `tanh` for TanhBackward0."""
     if node.op is not None:
-        word: str = node.op.name
-        return word
-    return str(node.name()).removesuffix("0").removesuffix("Backward")
+        return op_name(node.op.name)
+    return str(node.name()).rstrip("0123456789").removesuffix("Backward")
+
+
+def op_name(name: str) -> str:
+    """A declared operation as users write it: `pow` for the internal `pow_number`."""
+    if name in _WORDS:
+        return _WORDS[name]
+    for suffix in _FORMS:
+        name = name.removesuffix(suffix)
+    return name
+
+
+_WORDS: Final = {
+    "to_copy": "the conversion", "slice_view": "indexing", "select": "indexing", "index": "indexing",
+    "broadcast_to": "expand", "contract": "einsum", "copied": "clone", "rdiv": "div", "rpow": "pow",
+    "linear_of_matrix": "linear", "linear_of_batch": "linear", "linear_of_vector": "linear",
+    "linear_of_batch_without_bias": "linear",
+}  # fmt: skip
+_FORMS: Final = (
+    "_number", "_tensor", "_tensors", "_all", "_along", "_dim", "_dims", "_scaled", "_of", "_with",
+    "_decimals", "_stable", "_src", "_value", "_in_place",
+)  # fmt: skip
 
 
 def node_place(node: Any) -> Place:
@@ -91,7 +119,8 @@ def leaves_of(tensor: Any, limit: int = 10_000) -> list[Any]:
 
 def is_move(node: Any) -> bool:
     """Whether a node is a move to another device or a cast to another dtype."""
-    return node is not None and node.op is not None and node.op.name == "to_copy"
+    op = getattr(node, "op", None)
+    return op is not None and op.name == "to_copy"
 
 
 def move_keyword(node: Any) -> str | None:
@@ -108,7 +137,12 @@ def first_name(tensor: Any) -> str | None:
     if node is not None:
         return assigned_name(node.code, node.lasti)
     origin = made_origin(tensor)
-    return None if origin is None else assigned_name(origin[0], origin[1], chain=True)
+    if origin is None:
+        return None
+    made = place_of(origin[0], origin[1]).expression
+    if origin[2] not in made and "Parameter(" not in made:
+        return None  # made inside of what is called there, such as a layer
+    return assigned_name(origin[0], origin[1], chain=True)
 
 
 def a_name(tensor: Any, default: str = "t") -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame import repairs
 from lamina.core.blame.words import (
-    INFERENCE_HELP,
     a_name,
     called,
     dims,
+    inference_help,
     made_note,
     plain_name,
     this_place,
@@ -140,7 +140,7 @@ def _inference(target: Any) -> errors.InferenceTensorError:
         "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
         "to get a normal tensor before doing inplace update.",
         [(this_place(), "changed here"), *made_note(target, "made here, in inference mode")],
-        [INFERENCE_HELP],
+        [inference_help(target)],
     )
 
 
