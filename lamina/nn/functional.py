@@ -27,8 +27,11 @@ from lamina.ops.adaptive_pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
 )
 from lamina.ops.affine import (
     linear,
@@ -47,7 +50,6 @@ from lamina.ops.class_loss import (
     multilabel_soft_margin_loss,
     nll_loss,
 )
-from lamina.ops.contraction import bilinear
 from lamina.ops.convolution import (
     conv1d,
     conv2d,
@@ -57,6 +59,9 @@ from lamina.ops.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from lamina.ops.ctc import (
+    ctc_loss,
+)
 from lamina.ops.dropout import (
     alpha_dropout,
     dropout,
@@ -65,14 +70,34 @@ from lamina.ops.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
+from lamina.ops.embedding_bag import (
+    embedding_bag,
+)
 from lamina.ops.exponential import (
     sigmoid,
+)
+from lamina.ops.fractional_pooling import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
+from lamina.ops.gumbel import (
+    gumbel_softmax,
 )
 from lamina.ops.interpolation import (
     interpolate,
     upsample,
     upsample_bilinear,
     upsample_nearest,
+)
+from lamina.ops.linear_loss import (
+    bilinear,
+    linear_cross_entropy,
+)
+from lamina.ops.lookup import (
+    embedding,
+    one_hot,
 )
 from lamina.ops.loss import (
     huber_loss,
@@ -91,12 +116,16 @@ from lamina.ops.normalization import (
     normalize,
     rms_norm,
 )
+from lamina.ops.padding import (
+    pad,
+)
 from lamina.ops.pair_loss import (
     cosine_embedding_loss,
     cosine_similarity,
     hinge_embedding_loss,
     margin_ranking_loss,
     pairwise_distance,
+    pdist,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
@@ -164,8 +193,11 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
     "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
     "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
@@ -188,19 +220,27 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
     "dropout3d",
     "elu",
     "elu_",
+    "embedding",
+    "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss",
     "gelu",
     "glu",
     "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -216,6 +256,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
@@ -241,7 +282,10 @@ __all__ = [
     "native_channel_shuffle",
     "nll_loss",
     "normalize",
+    "one_hot",
+    "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",

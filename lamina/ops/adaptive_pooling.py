@@ -239,3 +239,24 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that cover the last three dimensions evenly."""
     return _max("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Any, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool1d` with `return_indices=True`."""
+    return adaptive_max_pool1d(input, output_size, True)
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Any, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool2d` with `return_indices=True`."""
+    return adaptive_max_pool2d(input, output_size, True)
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Any, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool3d` with `return_indices=True`."""
+    return adaptive_max_pool3d(input, output_size, True)

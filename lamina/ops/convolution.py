@@ -8,7 +8,6 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.call import operation
-from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.convolution_checks import check, is_batched, sizes_of
 from lamina.ops.convolution_kernels import (
@@ -17,6 +16,7 @@ from lamina.ops.convolution_kernels import (
     convolve_for_weight,
     convolve_transposed,
 )
+from lamina.ops.padding import constant_pad_nd
 
 __all__ = [
     "conv1d",
@@ -201,7 +201,7 @@ def _named_padding(
     totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(total % 2 for total in totals):
         widths = [width for total in reversed(totals) for width in (0, total % 2)]
-        input = traced.constant_pad_nd(input, widths, 0)
+        input = constant_pad_nd(input, widths, 0)
     return input, tuple(total // 2 for total in totals)
 
 

@@ -12,6 +12,7 @@ from lamina.core.call import operation
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.ops import normalization_kernels as kernels
+from lamina.ops.padding import constant_pad_nd
 from lamina.ops.pooling import avg_pool2d
 
 __all__ = ["group_norm", "layer_norm", "rms_norm"]
@@ -296,6 +297,6 @@ def local_response_norm(
     if input._array.size == 0:
         return input
     squares = (input * input).reshape(shape[0], 1, shape[1], -1)
-    squares = traced.constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2), 0)
+    squares = constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2), 0)
     mean = avg_pool2d(squares, (size, 1), stride=1).reshape(shape)
     return input / (mean * alpha + k) ** beta

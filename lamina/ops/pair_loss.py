@@ -11,7 +11,7 @@ from lamina import errors
 from lamina.core.op import traced
 from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced_tensor
 
-__all__ = ["cosine_similarity", "pairwise_distance"]
+__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
@@ -49,6 +49,16 @@ def pairwise_distance(
     tensor([5.0000])
     """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The p-norms of the differences of all pairs of rows: (N, M) to (N (N - 1) / 2)."""
+    if input.dim() != 2:
+        raise errors.InvalidArgument(
+            f"pdist only supports 2D tensors, got: {input.dim()}D", help=["one row for each point"]
+        )
+    first, second = np.triu_indices(input.shape[0], 1)
+    return (input[first] - input[second]).norm(p, -1)
 
 
 def hinge_embedding_loss(
