@@ -136,6 +136,9 @@ class BackwardCFunction(Node):
                 pass
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     def pull(self, F: Any, g: Any) -> Any:
         """Call the user's backward, and check and fit what it returns."""
         parts = [g] if self.outputs == 1 else g

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, Literal, final
 
 from lamina import errors
-from lamina.core import blame
+from lamina.autograd.edges import GradientEdge, get_gradient_edge
 from lamina.core.engine import root_edge
 from lamina.core.hooks import RemovableHandle
 from lamina.core.modes import door, state
-from lamina.core.node import Node, public_edge
+from lamina.core.node import Node
 from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of
@@ -115,36 +115,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedCopies]:
     """
     with saved_tensors_hooks(lambda tensor: traced.clone(tensor), lambda copy: copy):
         yield SavedCopies()
-
-
-# --- edges -------------------------------------------------------------------------------------------
-
-
-class _Edge(NamedTuple):
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
-class GradientEdge(_Edge):
-    """Where a tensor stands in the graph: its node, and which output of that it is.
-
-    `backward` and `grad` take it in place of the tensor, which need not be kept alive.
-    """
-
-    model: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place of a tensor in the graph."""
-    if not tensor.requires_grad:
-        raise errors.NoGraph(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients",
-            [(blame.this_place(), "asked for here")],
-        )
-    found = GradientEdge(*public_edge(root_edge(tensor)))
-    found.model = traced.zeros_like(tensor.detach())  # type: ignore[attr-defined]
-    return found
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

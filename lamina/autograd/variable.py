@@ -42,6 +42,8 @@ class Variable(metaclass=VariableMeta):
                 [(blame.this_place(), "given here")],
                 ["make a tensor of it: `torch.tensor(...)`"],
             )
+        if requires_grad and not made.dtype.is_differentiable:
+            raise blame.integer_requires_grad(made.dtype, at_creation=True)
         if requires_grad:
             made.requires_grad = True
         return made

@@ -22,7 +22,7 @@ from lamina.core.general_run import GeneralRun
 from lamina.core.hooks import any_hooks
 from lamina.core.flags import noted_flags
 from lamina.core.modes import door, state
-from lamina.core.node import NOTHING, OutputEdge, edge_of_public
+from lamina.core.node import NOTHING, OutputEdge
 from lamina.core.op import raw
 from lamina.core.provenance import here
 from lamina.core.records import note_pass
@@ -31,17 +31,15 @@ from lamina.core.tensor import Tensor, refresh
 ndarray: Final = np.ndarray
 
 
-def root_edge(root: Any) -> Any:
-    """Where a backward pass from a tensor, or from a public (node, output number), starts."""
-    if not isinstance(root, Tensor):
-        return edge_of_public(root[0], root[1])
-    refresh(root)
-    return root if root._node is None else root._node
+def root_edge(tensor: Tensor) -> Any:
+    """Where a backward pass from a tensor starts."""
+    refresh(tensor)
+    return tensor if tensor._node is None else tensor._node
 
 
-def _target_edge(tensor: Any, accumulate: bool) -> Any:
+def _target_edge(tensor: Tensor, accumulate: bool) -> Any:
     """The edge to an input; one that is no leaf keeps its gradient if it is to be added to `.grad`."""
-    if accumulate and isinstance(tensor, Tensor):
+    if accumulate:
         tensor.retain_grad()
     return root_edge(tensor)
 

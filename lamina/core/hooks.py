@@ -8,8 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from lamina.core.modes import door
-
 _next_key: Final = itertools.count().__next__
 
 
@@ -17,6 +15,18 @@ class Registry(OrderedDict[int, Callable[..., Any]]):
     """Hooks of one kind, in order of registration."""
 
     __slots__ = ()
+
+    # Registries are kept in a set, each for itself.
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
+
+
+_in_use: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+
+
+def any_hooks() -> bool:
+    """Whether anything alive has ever had a hook: else backward passes need not look for them."""
+    return bool(_in_use)
 
 
 @final
@@ -44,9 +54,9 @@ class RemovableHandle:
 
 def add_hook(registry: Registry, fn: Callable[..., Any]) -> RemovableHandle:
     """Put a hook at the end of a registry."""
-    door.has_hooks = True
     handle = RemovableHandle(registry)
     registry[handle.id] = fn
+    _in_use.add(registry)
     return handle
 
 
@@ -54,7 +64,9 @@ def add_hook(registry: Registry, fn: Callable[..., Any]) -> RemovableHandle:
 class Hooks:
     """All hooks of one node, or of one leaf and its gradient accumulator."""
 
-    __slots__ = ("accumulator", "after", "before", "post_accumulate", "retained", "tensor")
+    __slots__ = (
+        "__weakref__", "accumulator", "after", "before", "post_accumulate", "retained", "tensor",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.tensor: dict[int, Registry] = {}
@@ -67,6 +79,11 @@ class Hooks:
     def of_output(self, index: int) -> Registry:
         """The hooks on the tensor that is output `index`."""
         return self.tensor.setdefault(index, Registry())
+
+    def retain(self, index: int, tensor: Any) -> None:
+        """Have the gradient of output `index` written into the `.grad` of the tensor that it is."""
+        self.retained[index] = weakref.ref(tensor)
+        _in_use.add(self)
 
 
 def hooks_of(owner: Any) -> Hooks:

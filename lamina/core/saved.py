@@ -42,11 +42,12 @@ class Packed:
     `edge` is where gradients of a kept input go; a kept result belongs to the node itself.
     """
 
-    __slots__ = ("content", "edge", "index", "is_result", "unpack_hook")
+    __slots__ = ("content", "dtype", "edge", "index", "is_result", "unpack_hook")
 
     def __init__(self, hooks: HookPair, shown: Tensor, edge: Any, index: int | None) -> None:
         pack, self.unpack_hook = hooks
         self.edge = edge
+        self.dtype = shown._array.dtype
         self.is_result = index is not None
         self.index = index or 0
         before = _version_of(shown)
@@ -138,8 +139,8 @@ def _unpack_packed(node: Node, entry: Packed, F: Any) -> Any:
             [(blame.node_place(node), "the value was kept here")],
             ["return a tensor from the unpack hook, with the values that the pack hook was given"],
         )
-    if F is raw:
-        return value._array
+    if F is raw:  # the derivative must have the dtype of what it is added to
+        return value._array if value._array.dtype == entry.dtype else value._array.astype(entry.dtype)
     if entry.is_result:
         return _as_result(node, value._array, value._cell, entry.index)
     return _as_input(value, entry.edge)
