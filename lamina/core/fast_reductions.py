@@ -82,8 +82,8 @@ def reduction(
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
             return reduce(input, dim, keepdim, dtype, out)
-        view = input._view
-        if view is not None and view.version != input._cell.version:
+        view: Any = input._view
+        if view is not None and view.version != input._cell.version:  # type: ignore[union-attr]
             refresh(input)
         op, node_class = along, from_along
         if dim is WHOLE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import add_up, axes_of, axis_of
 
-_INFINITY = float("inf")
+_INFINITY: Final = float("inf")
+# Without NumPy's stubs, which know only literal `keepdims`.
+_larger: Final[Any] = np.maximum
+_smaller: Final[Any] = np.minimum
 
 # --- one kernel, one rule ----------------------------------------------------------------------
 
@@ -28,9 +31,9 @@ def _norm_of(input: Any, ord: float, dim: Any, keepdim: bool) -> Any:
         return np.sqrt(add_up(squares, axes, keepdim))
     size = np.abs(input)
     if ord == _INFINITY:
-        return np.maximum.reduce(size, axis=axes, keepdims=keepdim)
+        return _larger.reduce(size, axis=axes, keepdims=keepdim)
     if ord == -_INFINITY:
-        return np.minimum.reduce(size, axis=axes, keepdims=keepdim)
+        return _smaller.reduce(size, axis=axes, keepdims=keepdim)
     if ord == 0:
         return add_up(np.not_equal(size, 0).astype(size.dtype), axes, keepdim)
     if ord == 1:
@@ -247,8 +250,8 @@ def norm(
         dims = (-2, -1) if dim is None else tuple(dim)
         return matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, out=out)
     order = 2 if p is None or p == "fro" else p
-    dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    return vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
+    some = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    return vector_norm(input, order, some, keepdim, dtype=dtype, out=out)
 
 
 # --- distances ---------------------------------------------------------------------------------

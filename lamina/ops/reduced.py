@@ -87,6 +87,7 @@ NARROW: Final = 32
 """With rows shorter than this, NumPy is up to 80 times slower than with long ones."""
 
 _ROUGH: Final = frozenset({"float32", "complex64"})
+_plus: Final[Any] = np.add  # without its stubs, which know only literal `keepdims`
 
 
 def add_up(input: Any, axes: tuple[int, ...], keepdim: bool, kind: Any = None) -> Any:
@@ -101,7 +102,7 @@ def add_up(input: Any, axes: tuple[int, ...], keepdim: bool, kind: Any = None) -
             row = math.prod(input.shape[axis + 1 :])
             if axis + 1 < input.ndim and (is_rough or row < NARROW):
                 input = _add_parts(input, axis)
-    return np.add.reduce(input, axis=axes, dtype=kind, keepdims=keepdim)
+    return _plus.reduce(input, axis=axes, dtype=kind, keepdims=keepdim)
 
 
 def _add_parts(input: Any, axis: int) -> Any:

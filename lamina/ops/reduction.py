@@ -23,6 +23,9 @@ from lamina.ops.reduced import (
     sum_dtype,
 )
 
+# Without NumPy's stubs, which know only literal `keepdims`.
+_plus: Final[Any] = np.add
+_times: Final[Any] = np.multiply
 FEW: Final = 16384
 """Up to so many elements, adding one after another costs no digits."""
 
@@ -53,7 +56,7 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
         and input.dtype.kind in "fc"
         and input.dtype.itemsize > 2
     ):  # The everyday call: NumPy itself checks the dimension.
-        return np.add.reduce(input, axis=dim, keepdims=keepdim)
+        return _plus.reduce(input, axis=dim, keepdims=keepdim)
     kind = numpy_dtype(dtype)
     low = input.dtype if kind is None else kind
     if low.name in HALVES:
@@ -125,7 +128,7 @@ def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
         and input.dtype.kind in "fc"
         and input.dtype.itemsize > 2
     ):
-        total = np.add.reduce(input, axis=dim, keepdims=keepdim)
+        total = _plus.reduce(input, axis=dim, keepdims=keepdim)
         return total / (input.size if dim is None else input.shape[dim])
     kind = numpy_dtype(dtype)
     _refuse_integers("mean", input.dtype, kind)
@@ -226,7 +229,7 @@ def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
             return _prod(input.astype(np.float32), dim, keepdim).astype(kind)
     axis = None if dim is None else axes_of(axis_of(dim, input.ndim), input.ndim)
     kind = sum_dtype(input, dtype)
-    return np.multiply.reduce(input, axis=axis, dtype=kind, keepdims=keepdim)
+    return _times.reduce(input, axis=axis, dtype=kind, keepdims=keepdim)
 
 
 def product_of_others(F: Any, input: Any, dim: int) -> Any:

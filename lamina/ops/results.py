@@ -39,7 +39,7 @@ return_types: Final[dict[str, type]] = {}
 
 def named_result(name: str, fields: str) -> Any:
     """A class of results with these fields."""
-    plain: Any = namedtuple(name, fields)
+    plain: Any = namedtuple(name, fields)  # type: ignore[misc]
     made = type(
         name,
         (NamedResult, plain),
