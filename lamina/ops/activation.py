@@ -49,12 +49,9 @@ __all__ = [
 ]
 
 
-def _distinct(*arguments: Any, scale: float = 1.0) -> Callable[[Make], list[Sample]]:
+def _distinct(*arguments: Any) -> Callable[[Make], list[Sample]]:
     """Samples off the kinks at 0."""
-    return lambda make: [
-        sample(make.distinct(5, 8) * scale, *arguments),
-        sample(make.distinct() * scale, *arguments),
-    ]
+    return lambda make: [sample(make.distinct(5, 8), *arguments)]
 
 
 def _declared(name: str, kernel: Any, rule: Any, node_name: str, samples: Any, doc: str) -> Any:

@@ -10,7 +10,7 @@ from lamina import dtypes, errors
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import KEEP, TO_FLOAT, offer, raw
-from lamina.core.samples import sample
+from lamina.core.samples import Make, Sample, sample
 from lamina.ops import support
 from lamina.ops.choices import change_by
 
@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+def _complex_samples(make: Make) -> list[Sample]:
+    return [sample(make(3, 4) + 1j * make(3, 4)), sample(make(2, 1) + 1j * make(2, 1))]
+
+
 def _real(input: Any) -> Any:
     return np.real(input) if input.dtype.kind == "c" else input
 
@@ -44,6 +48,7 @@ _real_part = operation(
     node_name="SelectBackward0",
     is_view=True,
     halves_in_float=False,
+    samples=_complex_samples,
     doc="A view of the real parts.",
 )
 _imag_part = operation(
@@ -53,6 +58,7 @@ _imag_part = operation(
     node_name="SelectBackward0",
     is_view=True,
     halves_in_float=False,
+    samples=_complex_samples,
     doc="A view of the imaginary parts.",
 )
 
@@ -73,21 +79,11 @@ def imag(input: Any) -> Any:
 
 
 def _view_as_real(input: Any) -> Any:
-    part = np.real(input).dtype
     if input.dtype.kind != "c":
         raise errors.DtypeError("view_as_real is only supported for complex tensors")
-    if not input.ndim:
-        return np.reshape(input, (1,)).view(part)
-    if input.shape[-1] != 1 and input.strides[-1] == input.itemsize:
-        return np.reshape(input.view(part), (*input.shape, 2))
-    return _strided_pairs(input, part)
-
-
-def _strided_pairs(input: Any, part: Any) -> Any:
-    # NumPy reinterprets elements only where the last dimension has no gaps.
-    return np.lib.stride_tricks.as_strided(
-        np.real(input), (*input.shape, 2), (*input.strides, part.itemsize)
-    )
+    part = np.float32 if input.dtype == np.complex64 else np.float64
+    # The new dimension has length 1, so elements are split there whatever the other strides are.
+    return input[..., None].view(part)
 
 
 def _view_as_complex(input: Any) -> Any:
@@ -112,6 +108,7 @@ view_as_real = operation(
     grad={"input": lambda F, g: F.join_pairs(g)},
     is_view=True,
     halves_in_float=False,
+    samples=_complex_samples,
     doc="A view of a complex tensor as real numbers, with a last dimension of size 2.",
 )
 view_as_complex = operation(
@@ -148,6 +145,7 @@ split_pairs = operation(
     "split_pairs",
     _split_pairs,
     grad={"input": lambda F, g: F.join_pairs(g)},
+    samples=_complex_samples,
     doc="The parts of complex numbers along a new last dimension, as a copy.",
 )
 

@@ -107,7 +107,7 @@ def _check_alpha(input: Any, alpha: Any) -> None:
     if isinstance(alpha, float | complex) and kind in "iub":
         raise errors.DtypeError(
             "For integral input tensors, argument alpha must not be a floating point number.",
-            ["use an integer alpha, or convert the tensor first: .float()"],
+            help=["use an integer alpha, or convert the tensor first: .float()"],
         )
 
 

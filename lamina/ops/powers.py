@@ -326,7 +326,10 @@ _lerp_tensor = operation(
     },
     node_name="LerpBackward1",
     dtypes=PROMOTE,
-    samples=_three,
+    samples=lambda make: [
+        sample(make(3, 4), make(3, 4), make(3, 4)),
+        sample(make(3, 1), make(4), make(3, 4)),
+    ],
     doc="Between two elements, at a fraction of the way given by a tensor.",
 )
 

@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 
 def _off_kinks(make: Make) -> list[Sample]:
-    return [sample(make.distinct(5, 8) * 2.0), sample(make.distinct())]
+    return [sample(make.distinct(5, 8) * 2.0), sample(make(3))]
 
 
 def _plain(name: str, kernel: Any, rule: Any, node_name: str, doc: str) -> Any:
