@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lamina.core import blame
-from lamina.core.call import OpNode, publish
+from lamina.core.call import OpNode, execute, publish
 from lamina.core.fast import (
     FLOAT32,
     FLOAT64,
@@ -220,7 +220,7 @@ def affine_op(
         node_base=AffineNode,
     )  # fmt: skip
     op.node_class.affine_rules = (grad["bias"], grad["input"], grad["weight"])  # type: ignore[attr-defined]
-    publish(op, lambda *args: None)
+    publish(op, lambda input, weight, bias=None: execute(op, [input, weight, bias]))
     return op
 
 

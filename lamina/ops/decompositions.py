@@ -77,7 +77,6 @@ linalg_eigh = operation(
     _eigh,
     grad={"A": _eigh_rule},
     result=named_result("linalg_eigh", "eigenvalues eigenvectors"),
-    samples=lambda make: [sample(make.positive_definite(2, 3, 3))],
     doc="Eigenvalues (in order of size) and eigenvectors of symmetric or Hermitian matrices.",
 )
 
@@ -100,7 +99,6 @@ linalg_eigvalsh = operation(
     _eigvalsh,
     grad={"A": _eigvalsh_rule},
     node_name="LinalgEighBackward0",
-    samples=lambda make: [sample(make.positive_definite(2, 3, 3))],
     doc="The eigenvalues of symmetric or Hermitian matrices, in order of size.",
 )
 
@@ -219,6 +217,11 @@ linalg_svd = operation(
     _svd,
     grad={"A": _svd_rule},
     result=named_result("linalg_svd", "U S Vh"),
+    samples=lambda make: [
+        sample(make(4, 3), False),
+        sample(make(2, 3, 3)),
+        sample(make(3, 5), False),
+    ],
     doc="The factors of $A = U \\operatorname{diag}(S) V^H$; S is in descending order.",
 )
 

