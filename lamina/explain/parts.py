@@ -30,10 +30,9 @@ def _plain_tensor(subject: Subject, holding: Holding) -> Explanation:
     text = "" if place is None else place.expression
     repaired = repairs.as_parameter(text)
     kind = type(holding.module).__name__
-    leaf = "a leaf" if subject.node is None else "not a leaf"
-    reason = "a plain tensor"
+    reason = "it is a plain tensor"
     if "Parameter(" in text:
-        reason = "no longer a Parameter after the conversion: its result is a plain tensor"
+        reason = "what the conversion of a Parameter gives is a plain tensor, no longer a Parameter"
     notes: list[Note] = subject.made("this makes a plain tensor")
     if holding.place is not None and holding.place.line != (place.line if place else 0):
         notes.append((holding.place, f"assigned to an attribute of {kind} here"))
@@ -44,8 +43,7 @@ def _plain_tensor(subject: Subject, holding: Holding) -> Explanation:
         )
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
-        f"{subject.called} is {leaf}, and is not registered in {kind}: it is {reason}, so it is not in "
-        "parameters() and no optimizer will get it from there",
+        f"{subject.called} is not registered in {kind}, so it is missing from parameters(): {reason}",
         notes,
         help,
     )

@@ -49,7 +49,10 @@ class Subject:
         if self.plain_name:
             return f"`{self.plain_name}`"
         holding = self.holding
-        return "the tensor" if holding is None else f"`{holding.name}` of {type(holding.module).__name__}"
+        if holding is None:
+            return "the tensor"
+        owner = f"`{holding.name}` of {type(holding.module).__name__}"
+        return owner if holding.kind in ("parameter", "plain") else f"a tensor in {owner}"
 
     def name_of(self, other: Any) -> str | None:
         """What the program calls a tensor; else the name it was made under, if that is free here."""

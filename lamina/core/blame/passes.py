@@ -26,13 +26,10 @@ def no_graph(index: int, tensor: Any) -> errors.NoGraph:
     place = this_place()
     reason = reason_for(tensor)
     notes = list(reason.notes)
-    known = {note[0] for note in notes}
-    notes += [
-        n
-        for n in made_note(tensor, f"{called(tensor, 'it')} was computed here")
-        if n[0] not in known
-    ]
-    if place not in known:
+    lines = {note[0].line for note in notes if note[0] is not None}
+    made = made_note(tensor, f"{called(tensor, 'it')} was computed here")
+    notes += [note for note in made if note[0] and note[0].line not in {place.line, *lines}]
+    if place.line not in lines:
         notes.append((place, "backward pass"))
     return errors.NoGraph(
         f"element {index} of tensors does not require grad and does not have a grad_fn: {reason.words}",

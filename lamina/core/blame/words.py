@@ -134,14 +134,13 @@ def move_keyword(node: Any) -> str | None:
 def first_name(tensor: Any) -> str | None:
     """The name that a tensor was given where it was made, whatever it is called now."""
     node = node_of(tensor)
-    if node is not None:
+    if node is not None and "was_leaf" not in tensor.__dict__:
         return assigned_name(node.code, node.lasti)
-    origin = made_origin(tensor)
+    origin = tensor.__dict__.get("was_leaf") or made_origin(tensor)
     if origin is None:
         return None
-    made = place_of(origin[0], origin[1]).expression
-    if origin[2] not in made and "Parameter(" not in made:
-        return None  # made inside of what is called there, such as a layer
+    if tensor._is_param and "Parameter(" not in place_of(origin[0], origin[1]).expression:
+        return None  # made inside of what is called there: a layer
     return assigned_name(origin[0], origin[1], chain=True)
 
 
