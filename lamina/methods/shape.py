@@ -12,6 +12,7 @@ from lamina.ops import (
     picking,
     scattering,
     shape,
+    view_changes,
     windows,
     writing,
 )
@@ -130,3 +131,12 @@ Tensor.select_scatter = writing.select_scatter
 Tensor.slice_scatter = writing.slice_scatter
 Tensor.diagonal_scatter = writing.diagonal_scatter
 Tensor.as_strided_scatter = writing.as_strided_scatter
+
+Tensor.squeeze_ = view_changes.squeeze_
+Tensor.unsqueeze_ = view_changes.unsqueeze_
+Tensor.transpose_ = view_changes.transpose_
+Tensor.swapaxes_ = view_changes.swapaxes_
+Tensor.swapdims_ = view_changes.swapdims_
+Tensor.t_ = view_changes.t_
+Tensor.as_strided_ = view_changes.as_strided_
+Tensor.narrow_copy = view_changes.narrow_copy

@@ -17,7 +17,7 @@ from lamina.core.provenance import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import to_device
-from lamina.ops.axes import axes_of, axis_of, sizes_of
+from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.broadcasting import broadcast_to
 from lamina.ops.creation import place_of_device
 from lamina.ops.joining import at_least, stack
@@ -80,9 +80,9 @@ repeat_op = moving(
 )  # fmt: skip
 
 
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """A copy repeated so many times along each dimension; further dimensions come first."""
-    return repeat_op(self, sizes_of(repeats, "repeats"))
+    return repeat_op(self, sizes_of(given(repeats, named, "repeats"), "repeats"))
 
 
 def tile(input: Tensor, dims: Any) -> Tensor:
@@ -96,9 +96,9 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     return repeat_op(input, (1,) * (input._array.ndim - len(counts)) + counts)
 
 
-def tile_method(self: Tensor, *dims: Any) -> Tensor:
+def tile_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """A copy repeated so many times along the last dimensions."""
-    return tile(self, sizes_of(dims, "dims"))
+    return tile(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
 def repeat_interleave(
@@ -253,9 +253,9 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     return flip_op(input, sizes_of((dims,) if isinstance(dims, tuple | list) else (dims,), "dims"))
 
 
-def flip_method(self: Tensor, *dims: Any) -> Tensor:
+def flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """A copy with the order of some dimensions reversed."""
-    return flip_op(self, sizes_of(dims, "dims"))
+    return flip_op(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
 def fliplr(input: Tensor) -> Tensor:

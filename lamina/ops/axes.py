@@ -41,6 +41,18 @@ def sizes_of(sizes: Sequence[Any], what: str = "size") -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def given(sizes: Sequence[Any], named: dict[str, Any], key: str) -> Sequence[Any]:
+    """Sizes given by position, or as one keyword argument: `x.permute(dims=(1, 0))`."""
+    if key in named and not sizes and len(named) == 1:
+        return (named[key],)
+    if named:
+        wrong = next((name for name in named if name != key), key)
+        raise errors.ArgumentTypeError(
+            f"got an unexpected keyword argument '{wrong}'", [(this_place(), "called here")]
+        )
+    return sizes
+
+
 def _whole(size: Any, what: str, place: int) -> int:
     if hasattr(size, "__index__"):
         return operator.index(size)

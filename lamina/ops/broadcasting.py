@@ -14,7 +14,7 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Size, Tensor
-from lamina.ops.axes import sizes_of
+from lamina.ops.axes import given, sizes_of
 
 __all__ = ["broadcast_shapes", "broadcast_tensors", "broadcast_to"]
 
@@ -66,7 +66,7 @@ def _expanded_size(input: Any, size: Any) -> tuple[int, ...]:
     return tuple(wanted)
 
 
-_expanded = moving(
+expanded = moving(
     "broadcast_to",
     _expand,
     grad=lambda F, g, input_shape: F.sum_to_size(g, input_shape),
@@ -86,17 +86,17 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return _expanded(input, size if size.__class__ is tuple else sizes_of((size,)))
+    return expanded(input, size if size.__class__ is tuple else sizes_of((size,)))
 
 
-def expand(self: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
     """A view that repeats elements along dimensions of size 1; -1 keeps a dimension as it is."""
-    return _expanded(self, sizes_of(size))
+    return expanded(self, sizes_of(given(size, named, "size")))
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the size of another tensor."""
-    return _expanded(self, other._array.shape)
+    return expanded(self, other._array.shape)
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -135,7 +135,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
     shape = together(tensors)
-    return tuple([_expanded(x, shape) if x._array.shape != shape else x for x in tensors])
+    return tuple([expanded(x, shape) if x._array.shape != shape else x for x in tensors])
 
 
 def together(tensors: Sequence[Tensor]) -> tuple[int, ...]:
@@ -158,9 +158,9 @@ def together(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     return shape
 
 
-def sum_to_size_method(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size_method(self: Tensor, *size: Any, **named: Any) -> Tensor:
     """The sum over the dimensions in which `size` would be broadcast to this tensor's shape."""
-    wanted, shape = sizes_of(size), self._array.shape
+    wanted, shape = sizes_of(given(size, named, "size")), self._array.shape
     if wanted == shape:
         return self
     extra = len(shape) - len(wanted)

@@ -287,9 +287,15 @@ def _split(tensor: Any, split_size: int, dim: int = 0) -> Any:
     return _parts(tensor, axis, _equal_sizes(length, split_size))
 
 
+def parts_of(g: Any) -> list[Any]:
+    """The gradients of the outputs; that of a single output comes by itself."""
+    return list(g) if isinstance(g, tuple | list) else [g]
+
+
 def _joined(F: Any, parts: Any, shape: tuple[int, ...], sizes: Sequence[int], dim: int) -> Any:
     """The gradients of parts put together; parts without a gradient count as zero."""
     axis = axis_of(dim, len(shape))
+    parts = parts_of(parts)
     known = [part is not None for part in parts]
     if all(known):
         return F.cat(list(parts), axis)
@@ -314,14 +320,15 @@ def _kind(value: Any) -> Any:
     return dtype if isinstance(dtype, np.dtype) else dtype.numpy
 
 
+_split_grad = {
+    "tensor": lambda F, g, tensor_shape, split_size, dim: _joined(
+        F, g, tensor_shape, _equal_sizes(tensor_shape[dim], split_size), dim
+    )
+}
 split_equally = operation(
     "split",
     _split,
-    grad={
-        "tensor": lambda F, g, tensor_shape, split_size, dim: _joined(
-            F, g, tensor_shape, _equal_sizes(tensor_shape[dim], split_size), dim
-        )
-    },
+    grad=_split_grad,
     is_view=True,
     halves_in_float=False,
     samples=lambda make: [sample(make(5, 2), 2, 0), sample(make(2, 4), 2, -1)],
@@ -351,14 +358,13 @@ def _split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
     return _parts(input, axis, split_sizes)
 
 
+_with_sizes_grad = {
+    "input": lambda F, g, input_shape, split_sizes, dim: _joined(F, g, input_shape, split_sizes, dim)
+}
 _with_sizes = operation(
     "split_with_sizes",
     _split_with_sizes,
-    grad={
-        "input": lambda F, g, input_shape, split_sizes, dim: _joined(
-            F, g, input_shape, split_sizes, dim
-        )
-    },
+    grad=_with_sizes_grad,
     is_view=True,
     halves_in_float=False,
     samples=lambda make: [sample(make(5, 2), (2, 0, 3), 0), sample(make(2, 4), (1, 3), -1)],
@@ -486,6 +492,7 @@ def _unbind(input: Any, dim: int = 0) -> Any:
 
 
 def _unbind_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
+    g = parts_of(g)
     known = [part is not None for part in g]
     if sum(known) == 1:
         place = known.index(True)
@@ -519,17 +526,40 @@ def iterate(self: Tensor) -> Any:
 
 # --- splitting without the tie of views ------------------------------------------------------------
 
+_unsafe_split = operation(
+    "unsafe_split",
+    _split,
+    grad=_split_grad,
+    halves_in_float=False,
+    samples=lambda make: [sample(make(5, 2), 2, 0)],
+    doc="Parts of equal size that share memory with the tensor, but don't know of it.",
+)
+_unsafe_with_sizes = operation(
+    "unsafe_split_with_sizes",
+    _split_with_sizes,
+    grad=_with_sizes_grad,
+    halves_in_float=False,
+    samples=lambda make: [sample(make(5, 2), (2, 3), 0)],
+    doc="Parts of the given sizes that share memory with the tensor, but don't know of it.",
+)
+
 
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts as `split` makes them; here they are views as well, with all their rules."""
-    return split(tensor, split_size, dim)
+    """As `split`, for parts of which nobody else uses the memory: they may be changed in place."""
+    found = _unsafe_split(tensor, int(split_size), dim)
+    return found if isinstance(found, tuple) else (found,)
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts as `split_with_sizes` makes them; here they are views as well, with all their rules."""
-    return split_with_sizes(input, split_sizes, dim)
+    """As `split_with_sizes`, for parts of which nobody else uses the memory."""
+    found = _unsafe_with_sizes(input, tuple(int(size) for size in split_sizes), dim)
+    return found if isinstance(found, tuple) else (found,)
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts as `chunk` makes them; here they are views as well, with all their rules."""
-    return chunk(input, chunks, dim)
+    """As `chunk`, for parts of which nobody else uses the memory."""
+    shape = input._array.shape
+    length = shape[axis_of(dim, len(shape))] if shape else 0
+    if chunks <= 0 or not length:
+        return chunk(input, chunks, dim)
+    return unsafe_split(input, -(-length // chunks), dim)

@@ -12,7 +12,7 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.axes import axis_of, sizes_of
+from lamina.ops.axes import axis_of, given, sizes_of
 
 __all__ = [
     "adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose",
@@ -97,7 +97,7 @@ def _permute_back(F: Any, g: Any, dims: Any) -> Any:
     return F.permute(g, tuple(back))
 
 
-_permuted = moving(
+permuted = moving(
     "permute",
     _permute,
     grad=_permute_back,
@@ -113,15 +113,15 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     >>> lamina.permute(lamina.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
-    return _permuted(input, sizes_of((dims,), "dims"))
+    return permuted(input, sizes_of((dims,), "dims"))
 
 
-traced.permute = _permuted
+traced.permute = permuted
 
 
 def permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     """A view with the dimensions in the order of `dims`."""
-    return _permuted(self, sizes_of(dims or (named["dims"],), "dims"))
+    return permuted(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
@@ -147,7 +147,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     order = [axis for axis in range(ndim) if axis not in places["source"]]
     for target, origin in sorted(zip(places["destination"], places["source"], strict=True)):
         order.insert(target, origin)
-    return _permuted(input, tuple(order))
+    return permuted(input, tuple(order))
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
@@ -194,7 +194,7 @@ def reversed_dims(self: Tensor) -> Tensor:
                 UserWarning,
                 stacklevel=2,
             )
-    return _permuted(self, tuple(range(ndim - 1, -1, -1)))
+    return permuted(self, tuple(range(ndim - 1, -1, -1)))
 
 
 def matrix_adjoint(self: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor
+from lamina.core.tensor import Tensor, wrap
 from lamina.ops.axes import axis_of
 from lamina.ops.broadcasting import broadcast_to
 from lamina.ops.indexing_rules import (
@@ -167,7 +167,8 @@ embed_rows = operation(
 def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
     """The axis of a gather or scatter whose index fits to the input."""
     axis = axis_of(dim, input.ndim)
-    check_index_kind(index, name)
+    if index.size:
+        check_index_kind(index, name)
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise refused("Index tensor must have the same number of dimensions as input tensor")
     if input.ndim and index.ndim:
@@ -276,7 +277,8 @@ def take_along_dim(
         return (*together[:axis], size, *together[axis + 1 :])
 
     wide = broadcast_to(input, with_size(shape[axis]))
-    chosen = broadcast_to(indices, with_size(wanted[axis]))
+    # Indices count round the dimension, as PyTorch has it here.
+    chosen = broadcast_to(wrap(np.remainder(indices._array, max(shape[axis], 1)), None), with_size(wanted[axis]))
     result: Tensor = gather(wide, axis, chosen, out=out)
     return result
 

@@ -13,7 +13,7 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.axes import axes_of, axis_of, sizes_of
+from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.memory import clone, contiguous_format, view_as_dtype
 
 __all__ = [
@@ -126,10 +126,12 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 offer("reshape", _reshape, reshape)
 
 
-def view_method(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+def view_method(self: Tensor, *size: Any, dtype: Any = None, **named: Any) -> Tensor:
     """A view of the same elements under another size, or of the same bytes as another dtype."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dtypes.dtype)):
         return view_as_dtype(self, size[0] if dtype is None else dtype)
+    if named:
+        size = tuple(given(size, named, "size"))
     if not size:
         raise errors.ArgumentTypeError(
             "view() received an invalid combination of arguments - got (), but expected the sizes "

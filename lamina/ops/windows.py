@@ -11,7 +11,6 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
-from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.devices import backend_of, device_of
@@ -292,16 +291,12 @@ def _as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) 
     return strided(flat[offset:], size, [s * input.itemsize for s in stride])
 
 
-_as_strided_op = operation(
+strided_op = moving(
     "as_strided",
     _as_strided,
-    grad={
-        "input": lambda F, g, input_shape, size, stride, storage_offset: F.as_strided_backward(
-            g, input_shape, size, stride, storage_offset
-        )
-    },
-    is_view=True,
-    halves_in_float=False,
+    grad=lambda F, g, input_shape, size, stride, storage_offset: F.as_strided_backward(
+        g, input_shape, size, stride, storage_offset
+    ),
     samples=lambda make: [sample(make(3, 4), (2, 2), (1, 2), 1), sample(make(6), (3,), (2,), 0)],
     doc="A view with any size and strides (in elements) of the tensor's memory.",
 )
@@ -315,10 +310,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     tensor([[0, 2],
             [1, 3]])
     """
-    found: Tensor = _as_strided_op(
-        input, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset
-    )
-    return found
+    return strided_op(input, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset)
 
 
 def _as_strided_backward(input: Any, shape: Any, size: Any, stride: Any, offset: Any) -> Any:

@@ -246,7 +246,7 @@ index_fill_tensor = operation(
     tensors="input index value",
     grad={
         "input": lambda F, g, dim, index: F.index_fill(g, dim, index, 0),
-        "value": lambda F, g, dim, index: F.sum_to_size(F.index_select(g, dim, index), ()),
+        "value": lambda F, g, dim, index: F.sum_to_size(g - F.index_fill(g, dim, index, 0), ()),
     },
     node_name="IndexFillBackward1",
     halves_in_float=False,
