@@ -151,6 +151,13 @@ def accumulator_of(leaf: Any) -> AccumulateGrad:
     return found
 
 
+def edge_of_public(node: Node, index: int) -> Any:
+    """The edge that `next_functions` shows as `(node, index)`."""
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs == 1 else OutputEdge(node, index)
+
+
 def public_edge(edge: Any) -> tuple[Any, int]:
     """An edge as `next_functions` shows it."""
     if edge is None:
