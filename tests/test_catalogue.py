@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lamina
-from lamina.core.op import Op, catalogue, traced
+from lamina.core.op import NOT_WRITTEN, Op, catalogue, traced
 from lamina.core.samples import Make, Sample
 from lamina.core.tensor import Tensor
 
@@ -27,13 +27,12 @@ def samples_of(op: Op) -> list[Sample]:
     return op.samples(Make(zlib.crc32(op.name.encode())))
 
 
-def as_tensors(value: Any, wants_grad: bool, device: str = "cpu") -> Any:
+def as_tensors(value: Any, device: str) -> Any:
     """A sample's arrays as tensors."""
     if isinstance(value, np.ndarray):
-        tensor = lamina.tensor(value, device=device)
-        return tensor.requires_grad_() if wants_grad and value.dtype.kind in "fc" else tensor
+        return lamina.tensor(value, device=device)
     if isinstance(value, list) and value and all(isinstance(v, np.ndarray) for v in value):
-        return [as_tensors(item, wants_grad, device) for item in value]
+        return [as_tensors(item, device) for item in value]
     return value
 
 
@@ -48,16 +47,24 @@ def inputs_of(op: Op, args: Any, kwargs: Any) -> list[Tensor]:
     bound = op.bind(args, kwargs)
     flat: list[Tensor] = []
     for position in op.tensor_positions:
-        if position in op.rules:
+        if op.rules.get(position, NOT_WRITTEN) is not NOT_WRITTEN:
             value = bound[position]
             flat += value if isinstance(value, list) else [value]
-    return [t for t in flat if isinstance(t, Tensor) and t.requires_grad]
+    return [t for t in flat if isinstance(t, Tensor) and t.dtype.is_differentiable]
 
 
 def prepared(op: Op, sample: Sample) -> tuple[Any, Any]:
-    """Fresh tensors for a sample's call."""
-    args = [as_tensors(a, True) for a in sample.args]
-    return args, {key: as_tensors(v, True) for key, v in sample.kwargs.items()}
+    """Fresh tensors for a sample's call; those with a derivative require grad."""
+    args, kwargs = placed(sample, "cpu")
+    for tensor in inputs_of(op, args, kwargs):
+        tensor.requires_grad_()
+    return args, kwargs
+
+
+def placed(sample: Sample, device: str) -> tuple[Any, Any]:
+    """A sample's call with tensors on a device."""
+    args = [as_tensors(a, device) for a in sample.args]
+    return args, {key: as_tensors(v, device) for key, v in sample.kwargs.items()}
 
 
 def weights_of(outputs: list[Tensor]) -> list[Tensor]:
@@ -179,11 +186,8 @@ def test_a_device_gives_what_the_cpu_gives(name: str) -> None:
     op = catalogue[name]
     with lamina.cuda.simulate(count=1):
         for sample in samples_of(op):
-            host = [as_tensors(a, False) for a in sample.args]
-            there = [as_tensors(a, False, "cuda") for a in sample.args]
-            for expected, actual in zip(
-                call(op, host, sample.kwargs), call(op, there, sample.kwargs), strict=True
-            ):
+            host, there = placed(sample, "cpu"), placed(sample, "cuda")
+            for expected, actual in zip(call(op, *host), call(op, *there), strict=True):
                 assert actual.device.type == "cuda"
                 assert actual.dtype is expected.dtype
                 np.testing.assert_array_equal(actual.cpu().numpy(), expected.numpy())
@@ -193,9 +197,9 @@ def test_a_device_gives_what_the_cpu_gives(name: str) -> None:
 def test_meta_knows_shape_and_dtype(name: str) -> None:
     op = catalogue[name]
     for sample in samples_of(op):
-        host = call(op, [as_tensors(a, False) for a in sample.args], sample.kwargs)
+        host = call(op, *placed(sample, "cpu"))
         try:
-            meta = call(op, [as_tensors(a, False, "meta") for a in sample.args], sample.kwargs)
+            meta = call(op, *placed(sample, "meta"))
         except lamina.errors.NoData:
             continue  # the result's shape depends on values, and the error says so
         for expected, actual in zip(host, meta, strict=True):

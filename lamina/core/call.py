@@ -207,6 +207,8 @@ def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     if out is not None:
         return write_out(op, out, result)
     records = wants and state.grad_enabled and op.is_differentiable
+    if records:
+        blame.check_derivatives(op, values)
     return _wrap_results(op, values, tensors, result, records, wants)
 
 

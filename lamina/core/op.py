@@ -41,11 +41,12 @@ traced: Final = Namespace("tensors")
 
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, keyword-only ones last."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _defaults_of(function: Any) -> dict[str, Any]:
+    function = inspect.unwrap(function)
     names, defaults = parameters_of(function), function.__defaults__ or ()
     count = function.__code__.co_argcount
     found = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
@@ -112,7 +113,7 @@ class Op:
         # with 800 rules to import.
         self.names = parameters_of(kernel)
         self.defaults = _defaults_of(kernel)
-        self.positional = kernel.__code__.co_argcount
+        self.positional = inspect.unwrap(kernel).__code__.co_argcount  # type: ignore[attr-defined]
         self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
         self.tensor_positions = tuple(self.names.index(n.strip("*?#")) for n in self.tensor_names)
         self.dtypes = dtypes

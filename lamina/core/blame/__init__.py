@@ -6,6 +6,7 @@ went wrong, or is about to.
 """
 
 from lamina.core.blame.calls import (
+    check_derivatives,
     dim_out_of_range,
     kernel_failed,
     not_a_tensor,
@@ -63,6 +64,7 @@ __all__ = [
     "called",
     "check_assigned_data",
     "check_assigned_grad",
+    "check_derivatives",
     "check_hook_result",
     "check_inference_saved",
     "check_inplace",

@@ -28,6 +28,18 @@ def not_a_tensor(
     )
 
 
+def check_derivatives(op: Any, values: list[Any]) -> None:
+    """Raise if an input that requires grad is one for which the operation has no derivative."""
+    for position in op.tensor_positions:
+        if position not in op.rules and getattr(values[position], "_requires_grad", False):
+            name = op.names[position]
+            raise errors.NotDifferentiable(
+                f"{op.name}: the derivative for '{name}' is not implemented",
+                [(this_place(), "called here"), *made_note(values[position])],
+                [f"if no gradient is needed for it, pass `{name}.detach()`"],
+            )
+
+
 def dim_out_of_range(dim: Any, ndim: int) -> errors.DimensionOutOfRange:
     """A dimension that a tensor does not have."""
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
