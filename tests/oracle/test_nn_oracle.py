@@ -52,6 +52,7 @@ def made(library, name, args, kwargs):
     return getattr(library.nn, name)(*args, **kwargs)
 
 
+@pytest.mark.filterwarnings("ignore:LSTM with projections")  # PyTorch's own, about speed
 @cases("layers", "name", "args", "kwargs", "input")
 def test_layer(name, args, kwargs, input):
     """First weights, repr, output, gradients and evaluation mode are PyTorch's."""
