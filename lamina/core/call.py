@@ -259,12 +259,15 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
             half = _widen_halves(op, arrays)
         if door.is_watched and (recorder := current_recorder()) is not None:
             arrays = [_lift(recorder, a) for a in arrays]
-        result = op.kernel(*arrays[: op.positional], **dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True)))
+        by_name = dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
+        # Infinities and NaNs are results like any other; NumPy would warn of them.
+        with np.errstate(all="ignore"):
+            result = op.kernel(*arrays[: op.positional], **by_name)
     except errors.LaminaError:
         raise
     except Exception as error:
         raise blame.kernel_failed(op, values, tensors, error) from None
-    if half is not None and "dtype" not in op.names or half is not None and values[op.names.index("dtype")] is None:
+    if half is not None and ("dtype" not in op.names or values[op.names.index("dtype")] is None):
         result = _narrow(result, half)
     return result
 

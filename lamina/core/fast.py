@@ -318,8 +318,8 @@ def unary(
             refresh(input)
         try:
             result = kernel(x)
-        except Exception as error:
-            raise blame.kernel_failed(op, [input], [input], error) from None
+        except Exception:  # also a NumPy warning that the user turned into an error
+            return execute(op, [input])
         if result.__class__ is not ndarray:
             result = as_array(result)
         frame = _frame(1)
@@ -433,8 +433,8 @@ def binary(
             return execute(op, [input, other])
         try:
             result = kernel(x, y)
-        except Exception as error:
-            return blame.retry_general(execute, op, [input, other], error)
+        except Exception:  # the general way knows what a mistake means
+            return execute(op, [input, other])
         if result.__class__ is not ndarray:
             result = as_array(result)
         frame = _frame(1)

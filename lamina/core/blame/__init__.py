@@ -10,7 +10,6 @@ from lamina.core.blame.calls import (
     dim_out_of_range,
     kernel_failed,
     not_a_tensor,
-    retry_general,
 )
 from lamina.core.blame.kept import (
     check_inference_saved,
@@ -94,7 +93,6 @@ __all__ = [
     "not_a_tensor",
     "numpy_of_requiring",
     "retain_without_grad",
-    "retry_general",
     "saved_value_modified",
     "stale_view",
     "this_place",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.blame.words import called, dims, made_note, this_place
+from lamina.core.blame.words import called, dims, made_note, plain_name, this_place
 from lamina.devices import MixedDevices, device_of
 from lamina.devices.layouts import NoValues
 
@@ -48,12 +48,6 @@ def dim_out_of_range(dim: Any, ndim: int) -> errors.DimensionOutOfRange:
         [(this_place(), "asked for here")],
         [f"the tensor has {ndim} dimension{'s' * (ndim != 1)}"],
     )
-
-
-def retry_general(execute: Any, op: Any, values: list[Any], error: Exception) -> Any:
-    """A short way failed: the general way knows more (a number that doesn't fit), or says why."""
-    del error
-    return execute(op, values)
 
 
 def kernel_failed(
@@ -115,8 +109,14 @@ def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.Device
         "Expected all tensors to be on the same device, but found at least two devices, "
         f"{' and '.join(found[:2])}! (in {op.name})",
         notes,
-        [f"move one of them: `.to({first!r})`"],
+        [_move_over(tensors, first)],
     )
+
+
+def _move_over(tensors: Sequence[Any], first: str) -> str:
+    other = next((t for t in tensors if str(device_of(t._array)) != first), None)
+    name = None if other is None else plain_name(other)
+    return f"move `{name}`: `{name}.to({first!r})`" if name else f"move one of them: `.to({first!r})`"
 
 
 def _broadcast_mismatch(

@@ -69,11 +69,15 @@ def product_dtypes(headline: str, tensors: list[Any]) -> errors.DtypeError:
     for tensor in tensors:
         notes += made_note(tensor, f"{called(tensor)} is {tensor.dtype.name}")
     wide = dtypes.promote_types(first.dtype, second.dtype)
-    name = called(first if first.dtype is not wide else second, "the other")
+    if first.dtype is wide and second._is_param or first._is_param:
+        kept, moved = (first, second) if first._is_param else (second, first)
+    else:
+        kept, moved = (first, second) if first.dtype is wide else (second, first)
+    name = called(moved, "the other")
     return errors.DtypeError(
         headline,
         notes,
-        [f"products do not convert: bring {name} to {wide!r} with `.to({wide!r})`"],
+        [f"products do not convert: bring {name} to {kept.dtype!r} with `.to({kept.dtype!r})`"],
     )
 
 

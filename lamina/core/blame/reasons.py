@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from lamina.core import origins
 from lamina.core.blame import repairs
 from lamina.core.blame.words import Note, op_name, short
+from lamina.core.definitions import earlier_assignment
 from lamina.core.provenance import assigned_name, place_of
 from lamina.errors import Place
 
@@ -54,7 +55,7 @@ _ASK: Final = "set requires_grad=True where the data is made, or call requires_g
 
 def _never(tensor: Any, cause: Any, place: Place) -> Reason:
     """Nothing was cut: no input ever required grad."""
-    read_out = _values_read_out(place)
+    read_out = values_read_out(cause)
     if read_out is not None:
         return read_out
     if cause is tensor._origin and tensor._origin[2] in _CREATED:
@@ -81,20 +82,33 @@ _CREATED: Final = frozenset({
 })  # fmt: skip
 
 
-def _values_read_out(place: Place) -> Reason | None:
+def values_read_out(cause: Any) -> Reason | None:
     """A tensor made of numbers that were read out of another one, as the source shows."""
-    found = repairs.read_out_of(place.expression)
-    if found is None:
+    if cause[2] not in _FROM_DATA:
         return None
-    call, source = found
+    place = place_of(cause[0], cause[1])
+    found = repairs.read_out_of(place.expression)
+    notes: list[Note] = [(place, "made from plain numbers here")]
+    if found is None:
+        name = repairs.first_argument(place.expression)
+        source = earlier_assignment(cause[0], place.line, name) if name else None
+        found = None if source is None else repairs.read_out_of(source.expression)
+        if found is None or source is None:
+            return None
+        notes.insert(0, (source, "the values are read out here"))
+    call, tensor = found
+    help = f"compute with the tensor `{tensor}` itself"
+    if repairs.list_argument(place.expression) is not None:
+        help = "keep the elements tensors, and put them together with torch.stack([...])"
     return Reason(
         origins.CUT_COPIED,
         f"`{short(call)}` reads the values out as plain numbers, which leaves the graph",
-        [(place, "made from plain numbers here")],
-        [
-            f"compute with the tensor `{source}` itself; to build a tensor from several, use torch.stack([...])"
-        ],
+        notes,
+        [help],
     )
+
+
+_FROM_DATA: Final = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "new_tensor"})
 
 
 def reason_in_words(reason: str, op: str, place: Place) -> Reason:
@@ -237,7 +251,7 @@ def _not_differentiable(reason: str, op: str, place: Place) -> Reason:
                 "to train a classifier, give its scores to cross_entropy, a differentiable loss"
             )
     elif op in _COMPARISONS:
-        words = f"{_of(op)} gives true or false, which has no derivative"
+        words = "a comparison gives true or false, which has no derivative"
         help = ["use a soft form: `torch.sigmoid((x - threshold) / width)`"]
     return Reason(reason, words, [(place, "not differentiable: the graph ends here")], help)
 

@@ -160,6 +160,13 @@ def _last_name(function: ast.expr) -> str:
 
 
 _READERS = frozenset({"item", "tolist", "numpy"})
+_ON_THE_WAY_OUT = frozenset({"detach", "cpu", "data", "numpy"})
+
+
+def _leaves(node: ast.expr) -> bool:
+    """Whether an expression ends in a step that leads out of the graph, such as `.detach()`."""
+    step = node.func if isinstance(node, ast.Call) else node
+    return isinstance(step, ast.Attribute) and step.attr in _ON_THE_WAY_OUT
 
 
 def read_out_of(expression: str) -> tuple[str, str] | None:
@@ -172,6 +179,8 @@ def read_out_of(expression: str) -> tuple[str, str] | None:
         for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
             match node:
                 case ast.Call(ast.Attribute(value, name), []) if name in _READERS:
+                    while isinstance(value, ast.Call | ast.Attribute) and _leaves(value):
+                        value = value.func.value if isinstance(value, ast.Call) else value.value
                     return ast.unparse(node), ast.unparse(value)
     except Exception:
         pass
@@ -382,6 +391,8 @@ def masked_inside(line: str, expression: str) -> str | None:
 
     >>> masked_inside("y = torch.where(x > 1, x.log(), x - 1)", "x.log()")
     'torch.where(x > 1, x, torch.ones_like(x)).log()'
+    >>> masked_inside("torch.where(x > 0, 1 / x, x)", "1 / x")
+    '1 / torch.where(x > 0, x, torch.ones_like(x))'
     """
     try:
         for node in ast.walk(ast.parse(line.strip())):
@@ -394,23 +405,28 @@ def masked_inside(line: str, expression: str) -> str | None:
             condition, *branches = node.args
             for branch in branches:
                 inner = next((n for n in ast.walk(branch) if ast.unparse(n) == expression), None)
+                first = branch is node.args[1]
                 if isinstance(inner, ast.Call):
-                    return _masked_call(inner, ast.unparse(condition), branch is node.args[1])
+                    return _masked_call(inner, ast.unparse(condition), first)
+                if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div):
+                    divisor = _masked(ast.unparse(inner.right), ast.unparse(condition), first)
+                    return f"{ast.unparse(inner.left)} / {divisor}"
     except Exception:
         pass
     return None
+
+
+def _masked(source: str, condition: str, is_first: bool) -> str:
+    """A value, and 1 where the condition leaves it unused."""
+    ones = f"torch.ones_like({source})"
+    return f"torch.where({condition}, {source}, {ones})" if is_first else f"torch.where({condition}, {ones}, {source})"
 
 
 def _masked_call(call: ast.Call, condition: str, is_first: bool) -> str | None:
     """A call whose argument is 1 where the condition leaves its result unused."""
     method = isinstance(call.func, ast.Attribute) and not call.args
     source = ast.unparse(call.func.value if method else call.args[0])  # type: ignore[attr-defined]
-    parts = (
-        f"{source}, torch.ones_like({source})"
-        if is_first
-        else f"torch.ones_like({source}), {source}"
-    )
-    masked = f"torch.where({condition}, {parts})"
+    masked = _masked(source, condition, is_first)
     if method:
         return f"{masked}.{call.func.attr}()"  # type: ignore[attr-defined]
     return f"{ast.unparse(call.func)}({masked})"
@@ -445,3 +461,27 @@ def is_reference(expression: str) -> bool:
         return isinstance(tree, ast.Name)
     except Exception:
         return False
+
+
+def with_operand(expression: str, operand: str, changed: str) -> str | None:
+    """A call on `operand`, as its method or as a function of it, with that operand changed.
+
+    >>> with_operand("x.log()", "x", "x.clamp(min=1e-12)")
+    'x.clamp(min=1e-12).log()'
+    >>> with_operand("torch.log(p)", "p", "(p + 1)")
+    'torch.log(p + 1)'
+    """
+
+    def change(tree: ast.expr) -> ast.expr | None:
+        if not isinstance(tree, ast.Call):
+            return None
+        new = ast.parse(changed, mode="eval").body
+        if tree.args and ast.unparse(tree.args[0]) == operand:
+            tree.args[0] = new
+        elif isinstance(tree.func, ast.Attribute) and ast.unparse(tree.func.value) == operand:
+            tree.func.value = new
+        else:
+            return None
+        return tree
+
+    return _rewritten(expression, change)
