@@ -1,4 +1,4 @@
-"""Sums over products of named dimensions: `einsum`, `tensordot`, `inner`, `bilinear`.
+"""Sums over products of named dimensions: `einsum`, `tensordot`, `inner`.
 
 All of them come down to one operation on two tensors, `contract`, whose derivatives are
 contractions again. It brings the dimensions into order and multiplies matrices in batches.
@@ -19,7 +19,7 @@ from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.product_checks import check_tensors, legacy, refuse
 
-__all__ = ["bilinear", "einsum", "inner", "tensordot"]
+__all__ = ["einsum", "inner", "tensordot"]
 
 
 def _size(shape: Sequence[int]) -> int:
@@ -320,23 +320,3 @@ def inner(input: Any, other: Any, *, out: Any = None) -> Any:
             f"{list(input.shape)} and {list(other.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]), out=out)
-
-
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    r"""A bilinear map of the last dimensions: $y_k = x_1^T W_k x_2 + b_k$."""
-    check_tensors("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
-    if input1.shape[:-1] != input2.shape[:-1]:
-        raise refuse(
-            f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and "
-            f"{list(input2.shape)}"
-        )
-    for k, x in ((1, input1), (2, input2)):
-        if x.shape[-1] != weight.shape[k]:
-            raise refuse(
-                f"bilinear(): input{k} size does not match weight size: got {x.shape[-1]} but "
-                f"expected {weight.shape[k]}"
-            )
-    batch = _LETTERS[26 : 25 + input1.ndim]
-    part = contract(input1, weight, batch + "I", "KIJ", batch + "KJ")
-    made = contract(part, input2, batch + "KJ", batch + "J", batch + "K")
-    return made if bias is None else made + bias
