@@ -45,6 +45,27 @@ def returned(function: Any, count: int | None = None) -> Place | None:
         return definition(function)
 
 
+def earlier_assignment(code: CodeType, line: int, name: str) -> Place | None:
+    """The value last assigned to a variable above a line of the same function, as the source has it."""
+    try:
+        source = source_file(code.co_filename)
+        if source is None or not name.isidentifier():
+            return None
+        first = code.co_firstlineno if code.co_name != "<module>" else 0
+        found = [
+            node.value
+            for node in source.parents
+            if isinstance(node, ast.Assign)
+            and first <= node.lineno < line
+            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        ]
+        if not found:
+            return None
+        return _place(source, max(found, key=lambda node: node.lineno), code)
+    except Exception:
+        return None
+
+
 def _find(code: CodeType) -> tuple[SourceFile | None, Definition | None]:
     source = source_file(code.co_filename)
     if source is None:
@@ -83,11 +104,12 @@ def _place(source: SourceFile, node: ast.AST, code: CodeType) -> Place:
     indent = len(line) - len(line.lstrip())
     start = source.column(span.line, span.column)
     end = len(line)
-    if isinstance(node, ast.Return | ast.Lambda) and span.end_line == span.line:
+    if isinstance(node, ast.Return | ast.expr) and span.end_line == span.line:
         end = source.column(span.line, span.end_column)
-    elif not isinstance(node, ast.Return | ast.Lambda):
+    elif not isinstance(node, ast.Return | ast.expr):
         end -= line.endswith(":")
-    expression = one_line(source.slice(span)) if isinstance(node, ast.Return) else line[start:end]
+    is_whole = isinstance(node, ast.Return | ast.expr)
+    expression = one_line(source.slice(span)) if is_whole else line[start:end]
     return Place(
         short_name(code.co_filename), span.line, line[indent:], start - indent, end - indent,
         expression, code.co_name,

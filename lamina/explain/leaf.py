@@ -7,7 +7,7 @@ from typing import Any
 from lamina.core import records
 from lamina.core.blame import repairs
 from lamina.core.blame.passes import cut_from
-from lamina.core.blame.reasons import NEVER, reason_for, reason_in_words
+from lamina.core.blame.reasons import NEVER, reason_for, reason_in_words, values_read_out
 from lamina.core.origins import CUT_BACKWARD, CUT_DATA, CUT_DETACH
 from lamina.core.provenance import place_of
 from lamina.errors.places import Note
@@ -27,6 +27,8 @@ def explain_leaf(subject: Subject) -> Explanation:
         explain_data_flag,
         explain_data_change,
         _forced,
+        _cut_parameter,
+        _made_of_numbers,
         explain_lost_parameter,
         explain_missing_in_optimizer,
         _cleared,
@@ -143,19 +145,35 @@ def _not_reached(subject: Subject) -> Explanation | None:
             [*reason.notes, *ran],
             reason.help,
         )
+    numbers = _root_of_numbers(last)
+    if numbers is not None:
+        return explained(
+            Cause.CONVERTED_TO_PYTHON,
+            f"{subject.called} is a leaf without a gradient: the pass began at a tensor made of numbers, since "
+            f"{numbers.words}",
+            [*numbers.notes, *ran],
+            numbers.help,
+        )
     rootless = _root_without_history(last)
     if rootless is not None:
         return _from_broken_root(subject, rootless, ran)
-    if not subject.asked_stamp or not subject.consumers:
+    if not subject.asked_stamp:
         return None
     return explained(
         Cause.NOT_REACHED,
         f"{subject.called} is a leaf without a gradient: no path leads to it from what was differentiated",
         [*ran, *subject.made("made here")],
-        [
-            "make sure that the loss is computed from it, without detach(), .item() or numpy in between"
-        ],
+        [f"compute the loss from `{subject.name}`, without detach(), .item() or numpy on the way"],
     )
+
+
+def _root_of_numbers(one: records.Pass) -> Any:
+    """The reason why a root of a pass has no history, if it was made of numbers that were read out."""
+    for reference in one.roots:
+        root = reference()
+        if root is not None and root._node is None and root._origin is not None:
+            return values_read_out(root._origin)
+    return None
 
 
 def _root_without_history(one: records.Pass) -> Any:
@@ -206,6 +224,36 @@ def _forced(subject: Subject) -> Explanation | None:
         f"{subject.called} is a leaf: it was computed, but its history is gone, since {reason.words}; no "
         "gradient flows from it to anything else",
         [*reason.notes, *_asked(subject.tensor)],
+        reason.help,
+    )
+
+
+def _cut_parameter(subject: Subject) -> Explanation | None:
+    """`nn.Parameter(computed)`: a new leaf; what it was computed from gets nothing."""
+    origin = subject.tensor._origin
+    if origin is None or origin[3] != CUT_DETACH or not subject.tensor._is_param:
+        return None
+    reason = reason_for(subject.tensor)
+    return explained(
+        Cause.DETACHED,
+        f"{subject.called} is a leaf that collects its own gradient, and none goes on from there: {reason.words}",
+        reason.notes,
+        reason.help,
+    )
+
+
+def _made_of_numbers(subject: Subject) -> Explanation | None:
+    """A loss made of numbers, with requires_grad to silence the error: the pass ends at once."""
+    tensor = subject.tensor
+    if not any(root() is tensor for p in _passes(subject) for root in p.roots):
+        return None
+    reason = None if tensor._origin is None else values_read_out(tensor._origin)
+    if reason is None:
+        return None
+    return explained(
+        Cause.CONVERTED_TO_PYTHON,
+        f"{subject.called} is a leaf, and no gradient flows from it to anything else: {reason.words}",
+        reason.notes,
         reason.help,
     )
 

@@ -11,8 +11,12 @@ from lamina.core.provenance import place_of
 from lamina.errors.places import Note
 from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
-from lamina.explain.holders import Holding, held_by, optimizers_with
+from lamina.explain.holders import Holding, held_by, live_modules, optimizers_with
 from lamina.explain.subject import Subject
+
+
+DEPTH = 20
+"""How far up a tree of modules to look."""
 
 
 def explain_lost_parameter(subject: Subject) -> Explanation | None:
@@ -128,8 +132,14 @@ def _more(optimizer: Any, name: str) -> str:
 
 def _optimizer_of_siblings(holding: Holding) -> Any:
     """An optimizer that has other parameters of the same module or of one around it."""
-    from_module = {id(p) for p in holding.module.parameters()}
+    top = holding.module
+    for _ in range(DEPTH):
+        parent = next((m for m in live_modules() if any(c is top for c in m._modules.values())), None)
+        if parent is None:
+            break
+        top = parent
+    family = {id(p) for p in top.parameters()}
     for optimizer in list(records.optimizers):
-        if any(id(p) in from_module for p in held_by(optimizer)):
+        if any(id(p) in family for p in held_by(optimizer)):
             return optimizer
     return None

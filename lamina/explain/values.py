@@ -8,10 +8,11 @@ import numpy as np
 
 from lamina.core import records
 from lamina.core.blame import repairs
-from lamina.core.blame.words import node_place, op_word, short
-from lamina.core.node import OutputEdge
+from lamina.core.blame.words import node_of, node_place, op_word, short
+from lamina.core.node import Node, OutputEdge
 from lamina.core.op import ZERO
-from lamina.core.provenance import place_of
+from lamina.core.provenance import argument_names, place_of
+from lamina.core.tensor import Tensor
 from lamina.devices import backend_of
 from lamina.errors import Place
 from lamina.errors.places import Note
@@ -44,6 +45,15 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
         return None
     found = _troubles_of(subject)
     if not found:
+        root = _nan_root(subject)
+        if root is not None:
+            node = _first_nan(root)
+            return explained(
+                Cause.NAN,
+                f"{subject.called} is a leaf, and its .grad has NaN in it, since the forward pass gave NaN",
+                [(node_place(node), f"{op_word(node)} gives NaN here, or was given it")],
+                _without_nan(node),
+            )
         return explained(
             Cause.NAN,
             f"{subject.called} is a leaf, and its .grad has NaN in it",
@@ -102,21 +112,18 @@ def _away_from(trouble: records.Trouble, place: Place) -> list[str]:
     inner = repairs.masked_inside(place.text, place.expression)
     if trouble.is_masked and inner is not None:
         return [f"both branches of where() are computed: mask the argument before, `{inner}`"]
-    source = repairs.receiver(place.expression) or repairs.first_argument(place.expression)
+    operand = next(iter(argument_names(place)), "")
     if trouble.op in ("sqrt", "rsqrt", "pow", "norm"):
-        help = [f"keep the argument away from 0: `({source} + 1e-12).{trouble.op}()`" if source
-                else "keep the argument away from 0: add 1e-12"]  # fmt: skip
-        if (
-            trouble.op == "sqrt"
-            and source
-            and ("sum" in source or "*" in source or "**" in source or "pow" in source)
-        ):
+        again = repairs.with_operand(place.expression, operand, f"({operand} + 1e-12)")
+        help = ["keep the argument away from 0" + (f": `{again}`" if again else ": add 1e-12")]
+        if trouble.op == "sqrt" and any(sign in operand for sign in ("sum", "*", "pow", "square")):
             help.append("for the length of a vector, norm() has the gradient 0 at 0")
         return help
     if trouble.op in ("log", "log2", "log10"):
-        return [f"keep the argument away from 0: `{repairs.bracketed(source)}.clamp(min=1e-12).{trouble.op}()`" if source
-                else "keep the argument away from 0: clamp(min=1e-12)"]  # fmt: skip
-    if trouble.op in ("div", "reciprocal", "true_divide"):
+        changed = f"{repairs.bracketed(operand)}.clamp(min=1e-12)"
+        again = repairs.with_operand(place.expression, operand, changed)
+        return ["keep the argument away from 0" + (f": `{again}`" if again else ": clamp(min=1e-12)")]
+    if trouble.op in ("div", "reciprocal"):
         return ["keep the divisor away from 0: add a small number such as 1e-12, or clamp it"]
     return ["keep the argument away from that point: clamp it, or add a small number such as 1e-12"]
 
@@ -145,27 +152,86 @@ def explain_nan_values(subject: Subject) -> Explanation | None:
         Cause.NAN,
         f"{subject.called} has NaN in its values, not only in its gradient",
         [(place, f"{word} gives NaN here, or was given it")],
-        [
-            f"look at what goes into {word}: 0 / 0, inf - inf, or the root or logarithm of a negative number"
-        ],
+        _without_nan(node),
     )
 
 
+_DOMAINS: Final = {"sqrt": "0", "log": "1e-12", "log2": "1e-12", "log10": "1e-12", "rsqrt": "1e-12"}
+"""Operations that give NaN below 0, and the least argument to clamp to."""
+
+
+def _without_nan(node: Any) -> list[str]:
+    word, place = op_word(node), node_place(node)
+    if word not in _DOMAINS:
+        return [f"look at what goes into {word}: 0 / 0, inf - inf, a root or logarithm of a negative number"]
+    low = _DOMAINS[word]
+    operand = next(iter(argument_names(place)), "")
+    changed = f"{repairs.bracketed(operand)}.clamp(min={low})"
+    again = repairs.with_operand(place.expression, operand, changed)
+    return [
+        f"{word} is not defined below 0: keep its argument at {low} or above"
+        + (f", `{again}`" if again else "")
+    ]
+
+
+def _nan_root(subject: Subject) -> Any:
+    """The node of a root with NaN values, in the last pass that filled the gradient."""
+    filled = set(subject.tensor.grad_filled_at or ())
+    for one in reversed(records.passes):
+        if (one.code, one.lasti) in filled:
+            roots = [root for reference in one.roots if (root := reference()) is not None]
+            return next((node_of(r) for r in roots if node_of(r) is not None and has_nan(r)), None)
+    return None
+
+
 def _first_nan(node: Any) -> Any:
-    """Go back while an input that was kept is NaN itself."""
-    while True:
-        for kept, edge in zip(node.saved or (), node.next, strict=False):
-            source = edge.node if isinstance(edge, OutputEdge) else edge
-            if (
-                source is not None
-                and hasattr(source, "next")
-                and hasattr(kept, "_array")
-                and has_nan(kept)
-            ):
-                node = source
-                break
-        else:
+    """The operation that NaN seems to come from: back along single inputs, or along kept NaNs.
+
+    A kept value is gone after backward(); then the domain of the operation tells, if its input is a
+    leaf.
+    """
+    for _ in range(NODES_FOLLOWED):
+        if _outside_domain(node):
             return node
+        sources = [e.node if isinstance(e, OutputEdge) else e for e in node.next]
+        nodes = [s for s in sources if isinstance(s, Node)]
+        kept = list(node.saved or ())
+        marked = [
+            source
+            for source, value in zip(sources, kept, strict=False)
+            if isinstance(source, Node) and hasattr(value, "_array") and has_nan(value)
+        ]
+        further = marked or [n for n in nodes if _leads_outside(n)]
+        if not further:
+            return node
+        node = further[0]
+    return node
+
+
+NODES_FOLLOWED: Final = 10_000
+
+
+def _outside_domain(node: Any) -> bool:
+    """Whether an operation was applied to a leaf with values where it is not defined."""
+    if op_word(node) not in _DOMAINS or not node.next or not isinstance(node.next[0], Tensor):
+        return False
+    values = host_values(node.next[0])
+    return values is not None and bool((values < 0).any())
+
+
+def _leads_outside(node: Any) -> bool:
+    """Whether such an operation is among those behind a node."""
+    waiting, seen = [node], set()
+    while waiting and len(seen) < NODES_FOLLOWED:
+        one = waiting.pop()
+        one = one.node if isinstance(one, OutputEdge) else one
+        if not isinstance(one, Node) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if _outside_domain(one):
+            return True
+        waiting.extend(one.next)
+    return False
 
 
 # --- zero derivatives ----------------------------------------------------------------------------

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.core.origins import CUT_DETACH
+from lamina.core.provenance import here
+from lamina.core.records import note_cut
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
 from lamina.ops.creation import empty
@@ -63,7 +66,10 @@ class Parameter(Tensor, metaclass=_FlaggedTensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """Flag a detached alias of `data`."""
-        result: Any = _checked(data, "Parameter").detach().requires_grad_(requires_grad)
+        values = _checked(data, "Parameter")
+        if values.requires_grad and values.grad_fn is not None:
+            note_cut(here(), "Parameter", CUT_DETACH, [values])
+        result: Any = values.detach().requires_grad_(requires_grad)
         result._is_param = True
         return result
 

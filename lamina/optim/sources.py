@@ -20,7 +20,9 @@ class SourceOfParameters:
     """What an optimizer was given, looked at before it is read."""
 
     def __init__(self, params: Any) -> None:
+        self.is_filtered = False
         while type(params) in _WRAPPERS:  # filter(...) and map(...) tell what they read
+            self.is_filtered = True
             params = params.__reduce__()[1][-1]
         self.generator = params if inspect.isgenerator(params) else None
         self.was_used_up = False
@@ -36,7 +38,8 @@ class SourceOfParameters:
         if self.was_used_up:
             return self._used_up(place)
         if self.module is not None and hasattr(self.module, "_parameters"):
-            return self._nothing_registered(place)
+            held = list(self.module.parameters())
+            return self._all_left_out(place, held) if held else self._nothing_registered(place)
         return EmptyParameterList(
             "optimizer got an empty parameter list: there is nothing in it",
             [(place, "given here")],
@@ -57,6 +60,28 @@ class SourceOfParameters:
                 f"keep a list, which can be read again: `{name or 'params'} = list({call})`",
                 "or call parameters() again" + (f": `{again}`" if again else ""),
             ],
+        )
+
+    def _all_left_out(self, place: Place, held: list[Any]) -> EmptyParameterList:
+        """The module has parameters, and a filter let none of them through."""
+        kind = type(self.module).__name__
+        frozen = [p for p in held if not p.requires_grad]
+        if len(frozen) < len(held):
+            return EmptyParameterList(
+                f"optimizer got an empty parameter list: none of the {len(held)} parameters of {kind} "
+                "passed the filter",
+                [(place, "filtered here")],
+                ["look at the filter's condition"],
+            )
+        notes = [
+            (place_of(*position), "frozen here: requires_grad was switched off")
+            for position in [frozen[0].__dict__.get("frozen_at")]
+            if position is not None
+        ]
+        return EmptyParameterList(
+            f"optimizer got an empty parameter list: all {len(held)} parameters of {kind} are frozen",
+            [*notes, (place, "filtered here")],
+            ["unfreeze what should train: `requires_grad_(True)`"],
         )
 
     def _nothing_registered(self, place: Place) -> EmptyParameterList:
