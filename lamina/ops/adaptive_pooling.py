@@ -12,6 +12,7 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.constants import constant_like
+from lamina.ops.halves import in_float
 from lamina.ops.pooling import plane_gather
 from lamina.ops.pooling_windows import Windows, lowest, position_of_maximum
 
@@ -49,6 +50,7 @@ def _adaptive_avg(input: Any, sizes: Any) -> Any:
     return input
 
 
+@in_float
 def _adaptive_avg_spread(input: Any, sizes: Any) -> Any:
     rank = len(sizes)
     for k, size in enumerate(sizes):

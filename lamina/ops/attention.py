@@ -9,11 +9,12 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.call import operation
-from lamina.core.op import traced
+from lamina.core.op import offer, raw, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import wrap
 from lamina.ops.constants import constant_like
 from lamina.ops.dropout import dropout
+from lamina.ops.halves import in_float
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -48,36 +49,62 @@ def _attention(
     return np.matmul(weights, value), weights
 
 
-def _rule(
-    F: Any, g: Any, query: Any, key: Any, value: Any, out1: Any, attn_mask_shape: Any,
-    scale: float, needs: Any,
+def _attention_backward(
+    g: Any, query: Any, key: Any, value: Any, weights: Any, mask_shape: Any, scale: float,
+    needs: Any,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """The weights are a second result, so that this formula can be differentiated again."""
+    """The gradients on arrays; `g` are those of the result and of the weights (or None)."""
     of_weights, of_value = g[1], None
     if g[0] is not None:
         if needs[2]:
-            of_value = F.sum_to_size(F.matmul(F.transpose(out1, -1, -2), g[0]), value.shape)
-        through = F.matmul(g[0], F.transpose(value, -1, -2))
+            of_value = raw.sum_to_size(np.matmul(np.swapaxes(weights, -1, -2), g[0]), value.shape)
+        through = np.matmul(g[0], np.swapaxes(value, -1, -2))
         of_weights = through if of_weights is None else of_weights + through
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, of_value, None
-    along = F.sum(of_weights * out1, -1, True)
-    of_scores = (of_weights - along) * out1
+    along = np.expand_dims(np.vecdot(of_weights, weights), -1)
+    of_scores = of_weights - along
+    of_scores *= weights
+    of_query = of_key = of_mask = None
+    if needs[0]:
+        of_query = raw.sum_to_size(np.matmul(of_scores, key) * scale, query.shape)
+    if needs[1]:
+        product = np.matmul(np.swapaxes(of_scores, -1, -2), query) * scale
+        of_key = raw.sum_to_size(product, key.shape)
+    if needs[3]:
+        of_mask = raw.sum_to_size(of_scores, mask_shape)
+    return of_query, of_key, of_value, of_mask
+
+
+def _attention_backward_on_tensors(
+    g: Any, query: Any, key: Any, value: Any, weights: Any, mask_shape: Any, scale: float,
+    needs: Any,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """The same on tensors: to be differentiated again. The weights are a result with a history."""
+    of_weights, of_value = g[1], None
+    if g[0] is not None:
+        product = traced.matmul(weights.transpose(-1, -2), g[0])
+        of_value = traced.sum_to_size(product, value.shape)
+        through = traced.matmul(g[0], value.transpose(-1, -2))
+        of_weights = through if of_weights is None else of_weights + through
+    of_scores = (of_weights - traced.sum(of_weights * weights, -1, True)) * weights
+    product = traced.matmul(of_scores.transpose(-1, -2), query) * scale
     return (
-        F.sum_to_size(F.matmul(of_scores, key) * scale, query.shape) if needs[0] else None,
-        F.sum_to_size(F.matmul(F.transpose(of_scores, -1, -2), query) * scale, key.shape)
-        if needs[1]
-        else None,
+        traced.sum_to_size(traced.matmul(of_scores, key) * scale, query.shape),
+        traced.sum_to_size(product, key.shape),
         of_value,
-        F.sum_to_size(of_scores, attn_mask_shape) if needs[3] else None,
+        traced.sum_to_size(of_scores, mask_shape) if needs[3] else None,
     )
 
 
+offer("attention_backward", in_float(_attention_backward), _attention_backward_on_tensors)
 _attend = operation(
     "scaled_dot_product_attention",
     _attention,
     tensors="query key value ?attn_mask",
-    grad=_rule,
+    grad=lambda F, g, query, key, value, out1, attn_mask_shape, scale, needs: F.attention_backward(
+        g, query, key, value, out1, attn_mask_shape, scale, needs
+    ),
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     samples=lambda make: [
         sample(make(2, 3, 4), make(2, 5, 4), make(2, 5, 2), None, False, 0.5),

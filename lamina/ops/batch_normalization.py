@@ -12,6 +12,7 @@ from lamina.core.modes import no_grad
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.ops import normalization_kernels as kernels
+from lamina.ops.halves import in_float
 from lamina.ops.normalization import (
     check_channel_parameters,
     standard_values,
@@ -54,7 +55,7 @@ def _batch_norm_backward(
     )
 
 
-offer("batch_norm_backward", kernels.batch_norm_backward, _batch_norm_backward)
+offer("batch_norm_backward", in_float(kernels.batch_norm_backward), _batch_norm_backward)
 _batch_norm_op = operation(
     "batch_norm",
     _batch_norm,

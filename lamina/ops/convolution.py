@@ -16,6 +16,7 @@ from lamina.ops.convolution_kernels import (
     convolve_for_weight,
     convolve_transposed,
 )
+from lamina.ops.halves import in_float
 from lamina.ops.padding import constant_pad_nd
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 # --- the operation -----------------------------------------------------------------------------
 
 
+@in_float
 def _convolution(
     input: Any,
     weight: Any,
@@ -54,6 +56,7 @@ def _convolution(
     return result
 
 
+@in_float
 def _convolution_weight(
     input: Any, gradient: Any, stride: Any, padding: Any, dilation: Any, groups: int, kernel: Any
 ) -> Any:
@@ -98,6 +101,7 @@ def _weight_rule(
     return F.convolution_weight(first, second, stride, padding, dilation, groups, kernel)
 
 
+@in_float
 def _channel_sums(input: Any) -> Any:
     return np.sum(input, axis=(0, *range(2, input.ndim)))
 

@@ -6,6 +6,8 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from lamina import errors
 from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
@@ -44,7 +46,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool
     _check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
-    kept = _kept(input, p, features) if p < 1 else wrap(input._array * 0, None)
+    kept = _kept(input, p, features) if p < 1 else wrap(np.zeros_like(input._array), None)
     if p < 1:
         kept = kept / (1 - p)
     return change_by(mul, input, kept) if inplace else mul(input, kept)
@@ -116,7 +118,7 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, features
     if p == 0 or not training or not input._array.size:
         return input
     if p == 1:
-        zeros = wrap(input._array * 0, None)
+        zeros = wrap(np.zeros_like(input._array), None)
         return change_by(mul, input, zeros) if inplace else mul(input, zeros)
     kept = _kept(input, p, features)
     scale = 1 / math.sqrt((_SATURATION * _SATURATION * p + 1) * (1 - p))

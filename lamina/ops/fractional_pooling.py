@@ -48,7 +48,8 @@ def _positions(input: Any, shares: Any, windows: tuple[int, ...], sizes: tuple[i
         )  # fmt: skip
         index = index * lengths[k] + places.reshape(shape)
     lead = input.shape[:2]
-    index = np.broadcast_to(index, (*lead, *index.shape[2:])).reshape(*lead, *sizes, math.prod(windows))
+    index = np.broadcast_to(index, (*lead, *index.shape[2:]))
+    index = index.reshape(*lead, *sizes, math.prod(windows))
     flat = input.reshape(*lead, math.prod(lengths))
     lines = index.reshape(*lead, math.prod(index.shape[2:]))
     values = np.take_along_axis(flat, lines, -1).reshape(index.shape)

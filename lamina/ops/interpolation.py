@@ -18,6 +18,7 @@ from lamina.ops.adaptive_pooling import (
     along,
 )
 from lamina.ops.constants import constant_like
+from lamina.ops.halves import in_float
 
 __all__: list[str] = []
 
@@ -140,6 +141,7 @@ def _resample(input: Any, taps: Any, sizes: Any) -> Any:
     return input
 
 
+@in_float
 def _resample_back(input: Any, taps: Any, sizes: Any) -> Any:
     """The transpose of `resample`: `sizes` are those of its input."""
     rank = len(taps)

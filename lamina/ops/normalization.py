@@ -12,6 +12,7 @@ from lamina.core.call import operation
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.ops import normalization_kernels as kernels
+from lamina.ops.halves import in_float
 from lamina.ops.padding import constant_pad_nd
 from lamina.ops.pooling import avg_pool2d
 
@@ -58,7 +59,7 @@ def through_statistics(g: Any, standard: Any, rate: Any, dims: Any) -> Any:
     return (g - traced.mean(g, dims, True) - standard * along) * rate
 
 
-offer("layer_norm_backward", kernels.layer_norm_backward, _layer_norm_backward)
+offer("layer_norm_backward", in_float(kernels.layer_norm_backward), _layer_norm_backward)
 _layer_norm_op = operation(
     "layer_norm",
     _layer_norm,
@@ -150,7 +151,7 @@ def _group_norm_backward(
     )
 
 
-offer("group_norm_backward", kernels.group_norm_backward, _group_norm_backward)
+offer("group_norm_backward", in_float(kernels.group_norm_backward), _group_norm_backward)
 _group_norm_op = operation(
     "group_norm",
     _group_norm,
@@ -205,7 +206,7 @@ def check_channel_parameters(channels: int, **parameters: Any) -> None:
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float) -> tuple[Any, Any]:
     split = input.ndim - len(normalized_shape)
     rows = input.reshape(math.prod(input.shape[:split]), math.prod(normalized_shape))
-    square = np.expand_dims(np.vecdot(rows, rows), -1).real / max(rows.shape[-1], 1)
+    square = np.expand_dims(np.vecdot(rows, rows), -1) / max(rows.shape[-1], 1)
     rate = 1 / np.sqrt(square + eps)
     made = rows * rate
     if weight is not None:
@@ -214,26 +215,28 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float) -> tup
     return made.reshape(input.shape), rate.reshape(few)
 
 
-def _rms_norm_rule(
-    F: Any, g: Any, input: Any, weight: Any, normalized_shape: Any, eps: float, needs: Any
+def _rms_norm_backward(
+    g: Any, input: Any, rate: Any, weight: Any, size: Any, eps: float, needs: Any
 ) -> tuple[Any, Any]:
-    dims = tuple(range(-len(normalized_shape), 0))
-    rate = F.rsqrt(F.mean(input * input, dims, True) + eps)
+    """The gradients on tensors, as a function of the input alone: to be differentiated again."""
+    dims = tuple(range(-len(size), 0))
+    rate = traced.rsqrt(traced.mean(input * input, dims, True) + eps)
     standard = input * rate
-    of_weight = F.sum_to_size(g[0] * standard, normalized_shape) if needs[1] else None
-    if not needs[0]:
-        return None, of_weight
-    scaled = g[0] if weight is None else g[0] * weight
-    along = F.mean(scaled * standard, dims, True)
+    scaled = g if weight is None else g * weight
+    along = traced.mean(scaled * standard, dims, True)
+    of_weight = traced.sum_to_size(g * standard, size) if needs[1] else None
     return (scaled - standard * along) * rate, of_weight
 
 
+offer("rms_norm_backward", in_float(kernels.rms_norm_backward), _rms_norm_backward)
 # PyTorch on the CPU puts this together from smaller operations, the last of them a product.
 _rms_norm_op = operation(
     "rms_norm",
     _rms_norm,
     tensors="input ?weight",
-    grad=_rms_norm_rule,
+    grad=lambda F, g, input, out1, weight, normalized_shape, eps, needs: F.rms_norm_backward(
+        g[0], input, out1, weight, normalized_shape, eps, needs
+    ),
     node_name="MulBackward0",
     samples=lambda make: [
         sample(make(2, 3, 4), (4,), make(4), 1e-5),
@@ -262,6 +265,9 @@ def rms_norm(
     if eps is None:
         kind = input._array.dtype
         eps = float(np.finfo(kind if kind.kind in "fc" and kind.itemsize > 2 else "f").eps)
+    if input._array.dtype.kind == "c":
+        made = input * traced.rsqrt((input * input).mean(tuple(range(-len(size), 0)), True) + eps)
+        return made if weight is None else made * weight
     return _rms_norm_op(input, size, weight, eps)[0]
 
 

@@ -60,6 +60,23 @@ def layer_norm_backward(
     return of_input, of_weight, of_bias
 
 
+def rms_norm_backward(
+    gradient: Any, input: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
+) -> tuple[Any, Any]:
+    """The gradients of input and weight, where `needs` asks for them."""
+    shape = rate.size, math.prod(size)
+    g, rate = gradient.reshape(shape), rate.reshape(-1, 1)
+    standard = input.reshape(shape) * rate
+    of_weight = np.add.reduce(g * standard, axis=0).reshape(size) if needs[1] else None
+    if not needs[0]:
+        return None, of_weight
+    made = g.copy() if weight is None else g * weight.reshape(-1)
+    standard *= np.expand_dims(np.vecdot(made, standard), -1) / max(shape[1], 1)
+    made -= standard
+    made *= rate
+    return made.reshape(input.shape), of_weight
+
+
 def _by_channel(array: Any, channels: int) -> Any:
     """(N, C, *sizes) as (N, C, positions)."""
     batch = array.shape[0]

@@ -30,8 +30,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         # Lengths are those of the broadcast vectors.
         shape = np.broadcast_shapes(x1._array.shape, x2._array.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    length_1 = _length(x1, dim).clamp(min=eps)
-    length_2 = _length(x2, dim).clamp(min=eps)
+    length_1 = _length(x1, dim).clamp_min(eps)
+    length_2 = _length(x2, dim).clamp_min(eps)
     return ((x1 / length_1) * (x2 / length_2)).sum(dim)
 
 
@@ -73,7 +73,7 @@ def hinge_embedding_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     check_reduction(reduction)
-    apart = traced.where(target == 1, 0.0, (margin - input).clamp(min=0))
+    apart = traced.where(target == 1, 0.0, (margin - input).clamp_min(0))
     together = traced.where(target == -1, 0.0, input)
     return reduced_tensor(apart + together, reduction)
 
@@ -96,7 +96,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced_tensor((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduced_tensor((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(
@@ -118,7 +118,7 @@ def cosine_embedding_loss(
     squares = ((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)
     cosine = product / squares.sqrt()
     together = traced.where(target == 1, 1 - cosine, 0.0)
-    apart = traced.where(target == -1, (cosine - margin).clamp(min=0), 0.0)
+    apart = traced.where(target == -1, (cosine - margin).clamp_min(0), 0.0)
     return reduced_tensor(together + apart, reduction)
 
 
@@ -188,4 +188,4 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = traced.minimum(far, distance(positive, negative))
-    return reduced_tensor((near - far + margin).clamp(min=0), reduction)
+    return reduced_tensor((near - far + margin).clamp_min(0), reduction)

@@ -12,6 +12,7 @@ from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops import convolution_kernels as kernels
 from lamina.ops.convolution_kernels import Geometry
+from lamina.ops.halves import in_float
 from lamina.ops.pooling_windows import per_dimension
 
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
@@ -28,6 +29,7 @@ def _im2col(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
     return found.reshape(batch, channels * math.prod(kernel), math.prod(counts))
 
 
+@in_float
 def _col2im(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
     counts = geometry.output(sizes, kernel)
     channels = input.shape[1] // math.prod(kernel)

@@ -11,6 +11,7 @@ from lamina import errors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.constants import constant_like
+from lamina.ops.halves import in_float
 from lamina.ops.pooling_windows import (
     Windows,
     check_room,
@@ -36,6 +37,7 @@ def _plane_gather(input: Any, indices: Any, rank: int) -> Any:
     return found.reshape(indices.shape)
 
 
+@in_float
 def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
     lead = input.shape[: input.ndim - len(sizes)]
     area = math.prod(sizes)
@@ -222,17 +224,16 @@ def max_pool3d(
 # --- the mean ----------------------------------------------------------------------------------
 
 
-def _divided(
-    sums: Any, windows: Windows, sizes: Any, include_pad: bool, divisor: int | None
-) -> Any:
+def _divided(sums: Any, windows: Windows, sizes: Any, include_pad: bool, divisor: Any) -> Any:
     """Sums of windows divided by how many elements count."""
-    if divisor is not None:
-        return sums / divisor
-    if not windows.ceil_mode and (include_pad or not any(windows.padding)):
-        return sums * (1 / math.prod(windows.size))
-    for count in window_counts(sums, windows, sizes, include_pad):
-        sums = sums / count
-    return sums
+    if divisor is None:
+        if not windows.ceil_mode and (include_pad or not any(windows.padding)):
+            divisor = math.prod(windows.size)
+        else:
+            divisor = math.prod(window_counts(sums, windows, sizes, include_pad))
+    return (
+        np.trunc(sums / divisor).astype(sums.dtype) if sums.dtype.kind in "iu" else sums / divisor
+    )
 
 
 def _avg_pool(input: Any, windows: Windows, include_pad: bool, divisor: int | None) -> Any:
@@ -240,6 +241,7 @@ def _avg_pool(input: Any, windows: Windows, include_pad: bool, divisor: int | No
     return _divided(sums_in(input, windows), windows, sizes, include_pad, divisor)
 
 
+@in_float
 def _avg_pool_spread(
     input: Any, windows: Windows, include_pad: bool, divisor: int | None, sizes: Any
 ) -> Any:

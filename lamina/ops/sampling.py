@@ -13,6 +13,7 @@ from lamina.core.op import raw
 from lamina.core.samples import sample
 from lamina.core.tensor import wrap
 from lamina.ops.constants import constant_like
+from lamina.ops.halves import in_float
 from lamina.ops.interpolation import cubic_weights
 
 __all__: list[str] = []
@@ -130,6 +131,7 @@ def _gather(input: Any, indices: Any, rank: int) -> Any:
     return np.take_along_axis(flat, lines, -1).reshape(batch, channels, *indices.shape[1:])
 
 
+@in_float
 def _scatter(input: Any, indices: Any, sizes: Any) -> Any:
     batch, channels = input.shape[:2]
     area = int(np.prod(sizes))
