@@ -17,8 +17,9 @@ from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import KEEP, TO_FLOAT, Op, Rule, catalogue, raw, traced
+from lamina.core.promotion import as_array, is_array, is_half, narrow, promote, widen_halves
 from lamina.core.provenance import here
-from lamina.core.records import note_cut
+from lamina.core.records import note_cut, note_unrecorded
 from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
 from lamina.core.origins import (
     CUT_INTEGER,
@@ -38,9 +39,6 @@ from lamina.core.tensor import (
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import View, refresh
 from lamina.devices import current_recorder
-
-HALVES: Final = frozenset({"float16", "bfloat16"})
-
 
 class Context(NamedTuple):
     """What a node remembers beside kept values: the call's values, and the inputs' geometry."""
@@ -116,11 +114,11 @@ class OpNode(Node):
         shape, kind = self.context.shapes[k], self.context.dtypes[k]
         if self.op.dtypes is KEEP:
             # A half times a Python number may have become float32 on the way.
-            is_half = kind is not None and kind.name in HALVES
-            return F.cast_like_input(gradient, kind) if is_half else gradient
+            lost = kind is not None and is_half(kind)
+            return F.cast_like_input(gradient, kind) if lost else gradient
         if shape is not None and gradient.shape != shape:
             gradient = F.sum_to_size(gradient, shape)
-        if kind is not None:
+        if kind is not None and getattr(gradient, "_array", gradient).dtype != kind:
             gradient = F.cast_like_input(gradient, kind)
         return gradient
 
@@ -254,9 +252,9 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     half = None
     try:
         if op.dtypes is not KEEP:
-            _promote(op, arrays)
+            promote(arrays, op.tensor_positions, op.dtypes is TO_FLOAT)
         if op.halves_in_float:
-            half = _widen_halves(op, arrays)
+            half = widen_halves(arrays, op.tensor_positions)
         if door.is_watched and (recorder := current_recorder()) is not None:
             arrays = [_lift(recorder, a) for a in arrays]
         by_name = dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
@@ -268,7 +266,7 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     except Exception as error:
         raise blame.kernel_failed(op, values, tensors, error) from None
     if half is not None and ("dtype" not in op.names or values[op.names.index("dtype")] is None):
-        result = _narrow(result, half)
+        result = narrow(result, half)
     return result
 
 
@@ -277,77 +275,6 @@ def _lift(recorder: Any, value: Any) -> Any:
     if isinstance(value, list):
         return [_lift(recorder, item) for item in value]
     return recorder.input(value) if is_array(value) else value
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array of any device, and not a number."""
-    return hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic)
-
-
-def _promote(op: Op, arrays: list[Any]) -> None:
-    """Bring the tensor inputs to their common dtype, in place in the list of arrays."""
-    dimensioned = zero_dim = number = None
-    flat: list[Any] = []
-    for position in op.tensor_positions:
-        value = arrays[position]
-        flat += value if isinstance(value, list) else [value]
-    for value in flat:
-        if value is None:
-            continue
-        if hasattr(value, "dtype") and not isinstance(value, np.generic):
-            kind = dtypes.from_numpy(value.dtype)
-            if value.ndim:
-                dimensioned = kind if dimensioned is None else dtypes.promote_types(dimensioned, kind)
-            else:
-                zero_dim = kind if zero_dim is None else dtypes.promote_types(zero_dim, kind)
-        else:
-            kind = dtypes.of_number(value)
-            number = kind if number is None else dtypes.promote_types(number, kind)
-    common = dtypes.promote_categories(dimensioned, zero_dim, number)
-    if op.dtypes is TO_FLOAT and not common.is_differentiable:
-        common = dtypes.get_default_dtype()
-    for position in op.tensor_positions:
-        value = arrays[position]
-        if isinstance(value, list):
-            arrays[position] = [_as(item, common.numpy) for item in value]
-        elif value is not None:
-            arrays[position] = _as(value, common.numpy)
-
-
-def _as(value: Any, kind: np.dtype[Any]) -> Any:
-    if hasattr(value, "ndim"):
-        return value if value.dtype == kind else value.astype(kind)
-    with np.errstate(all="ignore"):
-        return np.asarray(value).astype(kind)
-
-
-def _widen_halves(op: Op, arrays: list[Any]) -> np.dtype[Any] | None:
-    """Compute float16 and bfloat16 in float32: rounded once, and NumPy has kernels for it."""
-    half = None
-    for position in op.tensor_positions:
-        value = arrays[position]
-        if isinstance(value, list):
-            for index, item in enumerate(value):
-                if item.dtype.name in HALVES:
-                    half, value[index] = item.dtype, item.astype(np.float32)
-        elif value is not None and hasattr(value, "dtype") and value.dtype.name in HALVES:
-            half = value.dtype
-            arrays[position] = value.astype(np.float32)
-    return half
-
-
-def _narrow(result: Any, half: np.dtype[Any]) -> Any:
-    if isinstance(result, tuple | list):
-        return type(result)(_narrow(part, half) for part in result)
-    if result is not None and result.dtype == np.float32:
-        with np.errstate(over="ignore"):
-            return result.astype(half)
-    return result
-
-
-def as_array(value: Any) -> Any:
-    """NumPy gives scalars for results without dimensions; a tensor holds an array."""
-    return np.asarray(value) if isinstance(value, np.generic | numbers.Number) else value
 
 
 def _wrap_results(
@@ -374,6 +301,8 @@ def _wrap_results(
             if tensor is not None and differentiable[index]:
                 tensor._node = OutputEdge(node, index) if len(made) > 1 else node
                 tensor._requires_grad = True
+            elif tensor is not None:
+                tensor._origin = (*place, op.name, CUT_INTEGER, None)
     if not many:
         return made[0]
     return op.result(*made) if op.result is not None else tuple(made)
@@ -387,6 +316,7 @@ def _origin(op: Op, place: tuple[Any, int], tensors: list[Tensor], wants: bool, 
             reason = state.off_reason
         elif not state.grad_enabled:
             reason = state.off_reason
+            note_unrecorded(place, op.name, reason, tensors)
         elif not op.is_differentiable:
             reason = CUT_NOT_DIFFERENTIABLE
         else:

@@ -18,11 +18,12 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import HALVES, OpNode, as_array, execute, publish
+from lamina.core.call import OpNode, execute, publish
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
+from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
 from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, parameters_of, raw
-from lamina.core.records import note_cut
+from lamina.core.records import note_cut, note_unrecorded
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.samples import binary_samples, unary_samples
 from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
@@ -31,8 +32,6 @@ from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import refresh
 
-FLOAT32: Final = np.dtype(np.float32)
-FLOAT64: Final = np.dtype(np.float64)
 ndarray: Final = np.ndarray
 _frame: Final = sys._getframe
 _new: Final[Any] = object.__new__
@@ -76,7 +75,7 @@ class PointwiseNode(OpNode):
         result = made[0]._array
         # A rule mixes what was kept: with other dtypes, or halves and Python numbers (bfloat16
         # times 2.0 is float32 to NumPy), its gradient need not have the input's dtype.
-        is_plain = result.dtype.name not in HALVES and all(
+        is_plain = not is_half(result.dtype) and all(
             value._array.dtype == result.dtype for value in values if isinstance(value, Tensor)
         )
         geometry = tuple(_geometry(value, is_plain) for value in values)
@@ -256,11 +255,14 @@ def _declare(
     shell: Any = kernel
     if isinstance(kernel, np.ufunc):
         shell = _ufunc_shell(kernel, template)
-    return Op(
+    op = Op(
         name, shell, tensors=("#input",) if one else ("#input", "#other"), grad=grad,
         node_name=node_name, dtypes=dtypes, is_view=False, result=None, halves_in_float=True,
         samples=samples or (unary_samples() if one else binary_samples()), doc=doc, node_base=node_base,
     )  # fmt: skip
+    if isinstance(kernel, np.ufunc):
+        op.ufunc = kernel
+    return op
 
 
 def _one(input: Any) -> Any: ...
@@ -371,6 +373,7 @@ def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any) -> Any:
     if first._requires_grad or second._requires_grad:
         if op.is_differentiable:
             reason = state.off_reason
+            note_unrecorded((code, lasti), op.name, reason, (first, second))
         else:
             reason = CUT_NOT_DIFFERENTIABLE
             if first._node is None and second._node is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,7 +20,7 @@ from lamina.core.call import Context, OpNode, as_array, execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Op, Rule
+from lamina.core.op import KEEP, Op, Rule, parameters_of
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
@@ -160,7 +159,7 @@ def _adapted(op: Op, rule: Rule) -> Callable[..., Any]:
     for kind, _ in sources:
         if kind not in ("shape", "dtype", "static"):
             raise TypeError(f"{op.name}: a rule for moving elements can't ask for values")
-    if tuple(signature(rule).parameters)[2:] == ("input_shape",):
+    if parameters_of(rule)[2:] == ("input_shape",):
         return lambda F, g, values, shape, kind: rule(F, g, shape)
     if not sources:
         return lambda F, g, values, shape, kind: rule(F, g)

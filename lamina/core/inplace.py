@@ -24,7 +24,8 @@ from lamina.core.op import Op
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, hooks_of, refresh, wrap
-from lamina.core.versions import INFERENCE, next_stamp
+from lamina.core.promotion import FLOAT32, FLOAT64
+from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.origins import RECORDED
 from lamina.core.views import replay
 from lamina.devices import current_recorder
@@ -33,6 +34,8 @@ from lamina.devices import current_recorder
 def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..., Any]:
     """The in-place form of a declared operation: `x.exp_()` from `exp`."""
     op: Op = function.op  # type: ignore[attr-defined]
+    if op.ufunc is not None:
+        return change_by_ufunc(op, doc)
 
     def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return apply_inplace(op, self, op.bind((self, *args), kwargs))
@@ -40,6 +43,61 @@ def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..
     change.__name__ = change.__qualname__ = op.name + "_"
     change.__doc__ = doc or f"In-place form of `{op.name}`: the result replaces the values."
     return change
+
+
+def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
+    """The in-place form of a ufunc, with a short way: it writes into its first operand itself.
+
+    That way is for contiguous float tensors while nothing is recorded, as in an optimizer: 1.1 us
+    instead of 12.
+    """
+    ufunc, is_unary = op.ufunc, len(op.tensor_positions) == 1
+
+    def change(self: Tensor, *others: Any, **kwargs: Any) -> Tensor:
+        if (
+            kwargs
+            or self.__class__ is not Tensor
+            or self._view is not None
+            or self._cell is INFERENCE
+            or door.is_watched
+            or len(others) != (not is_unary)
+            or (self._requires_grad and state.grad_enabled)
+        ):
+            return apply_inplace(op, self, op.bind((self, *others), kwargs))
+        x = self._array
+        kind = x.dtype
+        if (kind is FLOAT32 or kind is FLOAT64) and x.flags.c_contiguous and not is_data(self):
+            if is_unary:
+                return _changed(self, ufunc, (x, x))
+            other = others[0]
+            if other.__class__ is float or other.__class__ is int:
+                return _changed(self, ufunc, (x, other, x))
+            if other.__class__ is Tensor and not (other._requires_grad and state.grad_enabled):
+                y = other._array
+                # A larger result is an error, and an overlap would be read while it is written.
+                if y.dtype is kind and (y.shape == x.shape or not y.ndim) and y.base is None:
+                    return _changed(self, ufunc, (x, y, x))
+        return apply_inplace(op, self, op.bind((self, *others), kwargs))
+
+    change.__name__ = change.__qualname__ = op.name + "_"
+    change.__doc__ = doc or f"In-place form of `{op.name}`: the result replaces the values."
+    return change
+
+
+def _changed(target: Tensor, ufunc: Any, operands: tuple[Any, ...]) -> Tensor:
+    with np.errstate(all="ignore"):
+        ufunc(*operands)
+    cell = target._cell
+    if cell is None:
+        cell = target._cell = VersionCell()
+    cell.bump(*here())
+    return target
+
+
+def is_data(tensor: Tensor) -> bool:
+    """Whether a tensor came from `.data`: its changes are noted with the tensor it belongs to."""
+    origin = tensor._origin
+    return origin is not None and origin[2] == "data"
 
 
 def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:

@@ -118,6 +118,8 @@ class Op:
         self.tensor_positions = tuple(self.names.index(n.strip("*?#")) for n in self.tensor_names)
         self.dtypes = dtypes
         self.is_view = is_view
+        # The NumPy ufunc that is the kernel, if one is: it can write into its first operand.
+        self.ufunc: Any = None
         self.result = result
         self.halves_in_float = halves_in_float
         self.samples = samples

@@ -34,11 +34,13 @@ FUNCTION: Final = "function"
 class SwitchedOff(str):
     """The reason `no_grad` (or `inference`) that knows where recording was switched off."""
 
-    __slots__ = ("place",)
+    __slots__ = ("noted", "place")
 
+    noted: int
     place: tuple[Any, int]
 
     def __new__(cls, reason: str, place: tuple[Any, int]) -> SwitchedOff:
         made = super().__new__(cls, reason)
         made.place = place
+        made.noted = 0
         return made

@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
+from lamina.core.origins import SwitchedOff
 from lamina.core.versions import next_stamp
 
 Position = tuple[CodeType, int]
@@ -26,6 +27,7 @@ PRIVATE: Final = frozenset({
 REMEMBERED_PASSES: Final = 32
 REMEMBERED_CUTS: Final = 32
 NODES_LOOKED_AT: Final = 64
+LEAVES_NOTED: Final = 8
 
 
 class Pass(NamedTuple):
@@ -82,6 +84,19 @@ def note_cut(place: Position, op: str, reason: str, tensors: Any, deep: bool = T
     if deep:
         found = [leaf for tensor in found for leaf in leaves_behind(tensor)]
     cuts.append(Cut(*place, op, reason, tuple(map(weakref.ref, found))))
+
+
+def note_unrecorded(place: Position, op: str, reason: Any, tensors: Any) -> None:
+    """Note the first few leaves that were used while recording was off.
+
+    What a library function does for itself, such as an optimizer's step, is no use of theirs: there
+    the place is the same as where recording was switched off.
+    """
+    if reason.__class__ is SwitchedOff and reason.noted < LEAVES_NOTED and reason.place != place:
+        leaves = [t for t in tensors if t._requires_grad and t._node is None]
+        if leaves:
+            reason.noted += 1
+            note_cut(place, op, reason, leaves, deep=False)
 
 
 def leaves_behind(tensor: Any, limit: int = NODES_LOOKED_AT) -> list[Any]:

@@ -8,7 +8,6 @@ kept it; both take their stamps from the same counter, so keeping a value costs 
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from types import CodeType
 from typing import Any, Final, NamedTuple, final
 
@@ -39,21 +38,28 @@ class VersionCell:
         self.changed_at = 0
         self.shared_at: tuple[CodeType, int] | None = None
         """Where `detach()` last made another tensor over this memory."""
-        self.changes: deque[Change] = deque(maxlen=REMEMBERED_CHANGES)
+        # A list when first needed, bounded by hand: an empty deque would take 600 bytes a cell.
+        self.changes: list[Change] | None = None
 
     def bump(self, code: CodeType, lasti: int) -> None:
         """Note one more change, made at a position of the user's program."""
         self.version += 1
         self.changed_at = stamp = next_stamp()
-        self.changes.append(Change(stamp, code, lasti))
+        changes = self.changes
+        if changes is None:
+            self.changes = [Change(stamp, code, lasti)]
+            return
+        if len(changes) >= REMEMBERED_CHANGES:
+            del changes[0]
+        changes.append(Change(stamp, code, lasti))
 
     def first_change_after(self, stamp: int) -> Change | None:
         """The oldest remembered change that is younger than `stamp`."""
-        return next((change for change in self.changes if change.stamp > stamp), None)
+        return next((change for change in self.changes or () if change.stamp > stamp), None)
 
     def version_at(self, stamp: int) -> int:
         """The version when `stamp` was given (a lower bound once changes were forgotten)."""
-        return self.version - sum(change.stamp > stamp for change in self.changes)
+        return self.version - sum(change.stamp > stamp for change in self.changes or ())
 
 
 # Inference tensors share this one: they have no version, and nothing may keep them for backward.

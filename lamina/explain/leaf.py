@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.passes import cut_from
 from lamina.core.blame.reasons import NEVER, reason_for, reason_in_words, values_read_out
 from lamina.core.origins import CUT_BACKWARD, CUT_DATA, CUT_DETACH
@@ -99,8 +99,8 @@ def _returned(subject: Subject) -> Explanation | None:
     if any(not p.returned for p in _passes(subject)):
         return None
     place = place_of(*noted)
-    output = repairs.first_argument(place.expression)
-    instead = f"`{repairs.bracketed(output)}.backward()`" if output else "backward()"
+    output = reading.first_argument(place.expression)
+    instead = f"`{reading.bracketed(output)}.backward()`" if output else "backward()"
     return explained(
         Cause.BACKWARD_NOT_RUN,
         f"{subject.called} is a leaf whose .grad is empty: autograd.grad() returned its gradient and does not "
@@ -180,7 +180,7 @@ def _root_without_history(one: records.Pass) -> Any:
     """A root of a pass that was computed, but carries no graph: its flag was set by hand."""
     for reference in one.roots:
         root = reference()
-        if root is not None and root._node is None and is_forced(root):
+        if root is not None and root._node is None and reason_for(root).kind != NEVER:
             return root
     return None
 
@@ -216,9 +216,10 @@ def _asked(tensor: Any) -> list[Note]:
 
 def _forced(subject: Subject) -> Explanation | None:
     """`loss.requires_grad = True`: silences the error, and trains nothing."""
-    if not is_forced(subject.tensor):
-        return None
+    is_root = any(root() is subject.tensor for p in _passes(subject) for root in p.roots)
     reason = reason_for(subject.tensor)
+    if not is_forced(subject.tensor) and not (is_root and reason.kind != NEVER):
+        return None
     return explained(
         cause_of_reason(reason.kind),
         f"{subject.called} is a leaf: it was computed, but its history is gone, since {reason.words}; no "
@@ -294,7 +295,7 @@ def _fills_since_zeroed(grad: Any, places: list[Any]) -> int:
         return len(places)
     known = set(places)
     count = 0
-    for change in reversed(cell.changes):
+    for change in reversed(cell.changes or ()):
         if (change.code, change.lasti) not in known:
             return count
         count += 1

@@ -63,19 +63,21 @@ def _rmod(self: Any, other: Any) -> Any:
 def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Add to each element, in place."""
     if alpha.__class__ is int and alpha == 1:
-        return change_by(pointwise._add, self, other)
+        return Tensor.__iadd__(self, other)
     return change_by(pointwise._add_scaled, self, other, alpha)
 
 
 def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Subtract from each element, in place."""
     if alpha.__class__ is int and alpha == 1:
-        return change_by(pointwise._sub, self, other)
+        return Tensor.__isub__(self, other)
     return change_by(pointwise._sub_scaled, self, other, alpha)
 
 
 def _div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Divide each element, in place."""
+    if rounding_mode is None:
+        return Tensor.__itruediv__(self, other)
     return change_by(pointwise.division(rounding_mode), self, other)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.core.call import HALVES, operation
+from lamina.core.call import operation
+from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
 from lamina.ops.reduced import (
@@ -31,7 +32,7 @@ def _accumulated(ufunc: Any, input: Any, dim: int, dtype: Any) -> Any:
         input = input.astype(wanted)
     kind = sum_dtype(input, None)
     result_kind = input.dtype if kind is None else kind
-    if input.dtype.name in HALVES:
+    if is_half(input.dtype):
         input = input.astype(np.float32)
     wide = _WIDE.get(input.dtype.name, kind)
     found = ufunc.accumulate(on_lines(input), axis=axis, dtype=wide)
@@ -185,7 +186,7 @@ cummin = operation(
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
     axis = axis_of(dim, input.ndim)
-    if input.dtype.name in HALVES:
+    if is_half(input.dtype):
         return _logcumsumexp(input.astype(np.float32), dim).astype(input.dtype)
     if input.dtype.kind not in "fc":
         raise errors.NotImplementedForDtype(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lamina.core.call import HALVES
+from lamina.core.promotion import is_half
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def _half_of(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return next(filter(None, map(_half_of, value)), None)
     kind = getattr(value, "dtype", None)
-    return kind if kind is not None and kind.itemsize == 2 and kind.name in HALVES else None
+    return kind if kind is not None and is_half(kind) else None
 
 
 def _widened(value: Any) -> Any:

@@ -8,7 +8,8 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
-from lamina.core.call import HALVES, operation
+from lamina.core.call import operation
+from lamina.core.promotion import is_half
 from lamina.core.fast_reductions import reduction
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import Make, Sample, sample
@@ -59,7 +60,7 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
         return _plus.reduce(input, axis=dim, keepdims=keepdim)
     kind = numpy_dtype(dtype)
     low = input.dtype if kind is None else kind
-    if low.name in HALVES:
+    if is_half(low):
         return _sum(input.astype(low).astype(np.float32), dim, keepdim).astype(low)
     return add_up(input, axes_of(dim, input.ndim), keepdim, sum_dtype(input, kind))
 
@@ -134,7 +135,7 @@ def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
     _refuse_integers("mean", input.dtype, kind)
     if kind is not None and kind != input.dtype:
         return _mean(input.astype(kind), dim, keepdim)
-    if input.dtype.name in HALVES:
+    if is_half(input.dtype):
         return _mean(input.astype(np.float32), dim, keepdim).astype(input.dtype)
     axes = axes_of(dim, input.ndim)
     total = add_up(input, axes, keepdim)
@@ -224,7 +225,7 @@ nanmean = operation(
 def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dtype is not None:
         input = input.astype(numpy_dtype(dtype))
-        if input.dtype.name in HALVES:
+        if is_half(input.dtype):
             kind = input.dtype
             return _prod(input.astype(np.float32), dim, keepdim).astype(kind)
     axis = None if dim is None else axes_of(axis_of(dim, input.ndim), input.ndim)

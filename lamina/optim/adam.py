@@ -6,6 +6,7 @@ from typing import Any
 
 from lamina import dtypes
 from lamina.core.tensor import Tensor
+from lamina.devices import current_recorder
 from lamina.errors import OptimizerArgumentError
 from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
@@ -143,16 +144,19 @@ class Adam(Optimizer):
 
 def _bias_corrections(
     step: Tensor, lr: Any, beta1: float, beta2: float, param: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return `lr / (1 - beta1**step)` and `sqrt(1 - beta2**step)` in the parameter's dtype.
+) -> tuple[Any, Any]:
+    """Return `lr / (1 - beta1**step)` and `sqrt(1 - beta2**step)`.
 
-    They are computed as tensors, so that a captured step holds for every step number, and in
-    float64: in float32, `1 - 0.999**t` would lose five of its digits to cancellation in the first
-    steps. A 0-d tensor in the parameter's dtype then acts in the update as a Python number would.
+    The same arithmetic on a Python number or, in a step that is being captured, on tensors, so
+    that the program holds for every step number. Both are in float64: in float32, `1 - 0.999**t`
+    would lose five of its digits to cancellation in the first steps.
     """
+    if current_recorder() is None and not isinstance(lr, Tensor):
+        count = step.item()
+        return lr / (1 - beta1**count), (1 - beta2**count) ** 0.5
     count = step.to(dtype=dtypes.float64)
     step_size = lr / (1 - beta1**count)
-    root = (1 - beta2**count).sqrt()
+    root = (1 - beta2**count) ** 0.5
     place, dtype = param.device, param.dtype
     return step_size.to(device=place, dtype=dtype), root.to(device=place, dtype=dtype)
 

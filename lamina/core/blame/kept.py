@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from lamina import dtypes, errors
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import (
     Note,
     called,
@@ -70,7 +70,7 @@ def _after_backward(node: Any, change: Any) -> list[str]:
 def _instead_of_change(change: Any, name: str | None) -> list[str]:
     """How to keep the old value: the repair depends on how it was changed."""
     text = "" if change is None else place_of(change.code, change.lasti).expression
-    target = name or repairs.written_to(text) or "t"
+    target = name or reading.written_to(text) or "t"
     if ".step(" in text:
         return [
             f"the graph was computed with the parameters as they were before `{short(text)}`: do the "
@@ -80,7 +80,7 @@ def _instead_of_change(change: Any, name: str | None) -> list[str]:
     written = repairs.out_of_place(text)
     if written is not None:
         help.append(f"write `{written}`, which leaves the old value alone")
-    detached = repairs.detached_receiver(text)
+    detached = reading.detached_receiver(text)
     if detached is not None:
         help.append(f"detach() shares memory: change a copy of it, `{detached}.clone()`")
     if not help:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import dtypes, errors
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.reasons import NEVER, reason_for
 from lamina.core.blame.words import (
     a_name,
@@ -248,7 +248,7 @@ def numpy_of_requiring(tensor: Any) -> errors.NumpyOfRequiringTensor:
     """`.numpy()` would let the values leave the graph unseen."""
     place = this_place()
     operands = argument_names(place)
-    name = plain_name(tensor) or repairs.bracketed(operands[0] if operands else "t")
+    name = plain_name(tensor) or reading.bracketed(operands[0] if operands else "t")
     return errors.NumpyOfRequiringTensor(
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: "
         "NumPy cannot record what is done to the values, so gradients would be lost",
@@ -292,7 +292,7 @@ def _what_to_optimize(tensor: Any, text: str) -> list[str]:
         help.append(f"make it a leaf, by asking for gradients last: `{repaired}`")
     else:
         name = plain_name(tensor)
-        leaf = f"{name} = {name}" if name else repairs.bracketed(text or "t")
+        leaf = f"{name} = {name}" if name else reading.bracketed(text or "t")
         help.append(f"or make a leaf of its values: `{leaf}.detach().requires_grad_()`")
     move = move_keyword(node_of(tensor))
     if move and repaired is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.reasons import reason_for, reason_in_words
 from lamina.core.blame.words import (
     Note,
@@ -45,8 +45,8 @@ def non_scalar_root(tensor: Any) -> errors.NonScalarRoot:
     method = text.endswith(".backward()")
     source = plain_name(tensor)
     if source is None:
-        source = (repairs.receiver(text) if method else repairs.first_argument(text)) or "t"
-    root = repairs.bracketed(source)
+        source = (reading.receiver(text) if method else reading.first_argument(text)) or "t"
+    root = reading.bracketed(source)
     if tensor._array.size == 1:
         headline = (
             f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}"
@@ -127,7 +127,7 @@ def unused_input(position: int, tensor: Any, roots: Any) -> errors.UnusedInput:
     if node is not None and node.stamp > latest:
         headline += " is a new tensor, made after the output was computed"
         made = made_note(tensor, f"{name} is a new tensor, and no path leads to it")
-        source = repairs.receiver_of_index(made[0][0].expression if made and made[0][0] else "")
+        source = reading.receiver_of_index(made[0][0].expression if made and made[0][0] else "")
         help = [_by_source(place.expression, source)]
     else:
         headline += " does not lead to the output"

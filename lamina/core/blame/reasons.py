@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from lamina.core import origins
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import Note, op_name, short
 from lamina.core.definitions import earlier_assignment
 from lamina.core.provenance import assigned_name, place_of
@@ -87,18 +87,18 @@ def values_read_out(cause: Any) -> Reason | None:
     if cause[2] not in _FROM_DATA:
         return None
     place = place_of(cause[0], cause[1])
-    found = repairs.read_out_of(place.expression)
+    found = reading.read_out_of(place.expression)
     notes: list[Note] = [(place, "made from plain numbers here")]
     if found is None:
-        name = repairs.first_argument(place.expression)
+        name = reading.first_argument(place.expression)
         source = earlier_assignment(cause[0], place.line, name) if name else None
-        found = None if source is None else repairs.read_out_of(source.expression)
+        found = None if source is None else reading.read_out_of(source.expression)
         if found is None or source is None:
             return None
         notes.insert(0, (source, "the values are read out here"))
     call, tensor = found
     help = f"compute with the tensor `{tensor}` itself"
-    if repairs.list_argument(place.expression) is not None:
+    if reading.list_argument(place.expression) is not None:
         help = "keep the elements tensors, and put them together with torch.stack([...])"
     return Reason(
         origins.CUT_COPIED,
@@ -117,7 +117,7 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
     if reason in (origins.CUT_NO_GRAD, origins.CUT_INFERENCE):
         return _switched_off(reason, place)
     if reason == origins.CUT_DATA:
-        source = repairs.receiver(text)
+        source = reading.receiver(text)
         return Reason(
             reason,
             f"`{short(text)}` is cut off from the graph"
@@ -155,6 +155,13 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
             ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients of the "
              "data, give it requires_grad=True"],
         )  # fmt: skip
+    if reason == origins.CUT_INTEGER and op != "to_copy" and op not in _INDEX_OPS:
+        return Reason(
+            reason,
+            f"the indices that {op_name(op)} gives are integers, which carry no gradient",
+            [(place, "the indices leave the graph here")],
+            [f"use the values that {op_name(op)} gives beside them: `.values`"],
+        )
     if reason == origins.CUT_INTEGER and op not in _INDEX_OPS:
         return Reason(
             reason,
@@ -200,7 +207,7 @@ def _detached(place: Place) -> Reason:
                 "compute it anew in forward() from the parameter it depends on, or assign it without nn.Parameter"
             ],
         )
-    source = repairs.receiver(text)
+    source = reading.receiver(text)
     return Reason(
         origins.CUT_DETACH,
         f"`{short(text)}` is detached: the graph ends there" if text else "detach() ends the graph",
@@ -211,12 +218,12 @@ def _detached(place: Place) -> Reason:
 
 
 def _instead_of_copy(text: str) -> list[str]:
-    parts = repairs.list_argument(text)
+    parts = reading.list_argument(text)
     if parts is not None:
         return [f"keep the graph: `torch.stack({parts})`"]
-    source = repairs.first_argument(text)
+    source = reading.first_argument(text)
     if source is not None:
-        source = repairs.bracketed(source)
+        source = reading.bracketed(source)
         return [f"to copy and stay in the graph, write `{source}.clone()`; to leave it, "
                 f"`{source}.detach().clone()`"]  # fmt: skip
     return ["use torch.stack([...]) or `.clone()`, which stay in the graph"]
@@ -229,7 +236,7 @@ def _with_create_graph(text: str) -> str | None:
 def _instead_of_integers(op: str, text: str) -> list[str]:
     if op != "to_copy":
         return ["stay in floating point where a gradient is needed"]
-    source = repairs.receiver(text) or "x"
+    source = reading.receiver(text) or "x"
     return [
         "stay in floating point where a gradient is needed",
         f"to round forward and let the gradient pass unchanged (straight-through): "

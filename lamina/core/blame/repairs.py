@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from lamina.core.blame.reading import added_value, bracketed, last_name
+
 FLAG = "requires_grad"
 
 
@@ -53,7 +55,7 @@ class _FlagRemover(ast.NodeTransformer):
         if isinstance(function, ast.Attribute) and function.attr == FLAG + "_":
             self.removed += 1
             return function.value
-        if _last_name(function) == "Parameter" and len(node.args) == 1:
+        if last_name(function) == "Parameter" and len(node.args) == 1:
             self.wrapper = function
             return node.args[0]
         keywords = [keyword for keyword in node.keywords if keyword.arg != FLAG]
@@ -95,138 +97,6 @@ def without_keyword(expression: str, name: str) -> str | None:
     return _rewritten(expression, change)
 
 
-def keyword_source(expression: str, name: str) -> str | None:
-    """The source of a keyword argument of a call.
-
-    >>> keyword_source("torch.add(x, 1, out=buf)", "out")
-    'buf'
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        assert isinstance(tree, ast.Call)
-        return next(ast.unparse(k.value) for k in tree.keywords if k.arg == name)
-    except Exception:
-        return None
-
-
-def receiver(expression: str) -> str | None:
-    """What a method is called on, or an attribute read from.
-
-    >>> receiver("y.data"), receiver("b2.detach().zero_()"), receiver("f(x)")
-    ('y', 'b2.detach()', None)
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        tree = tree.func if isinstance(tree, ast.Call) else tree
-        return ast.unparse(tree.value) if isinstance(tree, ast.Attribute) else None
-    except Exception:
-        return None
-
-
-def sides(statement: str) -> tuple[str, str] | None:
-    """Both sides of an assignment to one target.
-
-    >>> sides("w = w - 0.1 * w.grad")
-    ('w', 'w - 0.1 * w.grad')
-    """
-    try:
-        (tree,) = ast.parse(statement.strip()).body
-        if isinstance(tree, ast.Assign) and len(tree.targets) == 1:
-            return ast.unparse(tree.targets[0]), ast.unparse(tree.value)
-    except Exception:
-        pass
-    return None
-
-
-def reads(expression: str, name: str) -> bool:
-    """Whether an expression uses a variable or attribute such as `w` or `self.w`."""
-    try:
-        tree = ast.parse(expression.strip())
-        return any(
-            isinstance(node, ast.Name | ast.Attribute)
-            and isinstance(node.ctx, ast.Load)
-            and ast.unparse(node) == name
-            for node in ast.walk(tree)
-        )
-    except Exception:
-        return False
-
-
-def _last_name(function: ast.expr) -> str:
-    match function:
-        case ast.Name(name) | ast.Attribute(_, name):
-            return name
-    return ""
-
-
-_READERS = frozenset({"item", "tolist", "numpy"})
-_ON_THE_WAY_OUT = frozenset({"detach", "cpu", "data", "numpy"})
-
-
-def _leaves(node: ast.expr) -> bool:
-    """Whether an expression ends in a step that leads out of the graph, such as `.detach()`."""
-    step = node.func if isinstance(node, ast.Call) else node
-    return isinstance(step, ast.Attribute) and step.attr in _ON_THE_WAY_OUT
-
-
-def read_out_of(expression: str) -> tuple[str, str] | None:
-    """The call in an expression that reads numbers out of a tensor, and that tensor's source.
-
-    >>> read_out_of("torch.tensor(x.sum().item() * 2)")
-    ('x.sum().item()', 'x.sum()')
-    """
-    try:
-        for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
-            match node:
-                case ast.Call(ast.Attribute(value, name), []) if name in _READERS:
-                    while isinstance(value, ast.Call | ast.Attribute) and _leaves(value):
-                        value = value.func.value if isinstance(value, ast.Call) else value.value
-                    return ast.unparse(node), ast.unparse(value)
-    except Exception:
-        pass
-    return None
-
-
-def list_argument(expression: str) -> str | None:
-    """The list that is a call's first argument.
-
-    >>> list_argument("torch.tensor([x[0], y])")
-    '[x[0], y]'
-    """
-    found = first_argument(expression)
-    return found if found is not None and found.startswith("[") else None
-
-
-def first_argument(expression: str) -> str | None:
-    """The source of a call's first argument.
-
-    >>> first_argument("torch.tensor(t * 3)")
-    't * 3'
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        assert isinstance(tree, ast.Call)
-        return ast.unparse(tree.args[0])
-    except Exception:
-        return None
-
-
-def bracketed(expression: str) -> str:
-    """An expression in brackets if a method can't be called on it as it stands.
-
-    >>> bracketed("a + b"), bracketed("x[0]"), bracketed("(a + b)")
-    ('(a + b)', 'x[0]', '(a + b)')
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-    except Exception:
-        return expression
-    closed = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List | ast.Tuple
-    if isinstance(tree, closed) or (tree.col_offset and expression.startswith("(")):
-        return expression
-    return f"({expression})"
-
-
 def with_keyword(expression: str, name: str, value: str) -> str | None:
     """A call with one more keyword argument.
 
@@ -259,51 +129,6 @@ def with_argument(expression: str, position: int, value: str) -> str | None:
     return _rewritten(expression, change)
 
 
-def receiver_of_index(expression: str) -> str | None:
-    """What is indexed in an expression.
-
-    >>> receiver_of_index("x[1]"), receiver_of_index("f(x)")
-    ('x', None)
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        return ast.unparse(tree.value) if isinstance(tree, ast.Subscript) else None
-    except Exception:
-        return None
-
-
-def written_to(statement: str) -> str | None:
-    """The name of the tensor that a statement or in-place call changes.
-
-    >>> written_to("y[2:] = 7.0"), written_to("h.add_(1)"), written_to("w *= 2")
-    ('y', 'h', 'w')
-    """
-    try:
-        (tree,) = ast.parse(statement.strip()).body
-        match tree:
-            case (
-                ast.Assign([target])
-                | ast.AugAssign(target)
-                | ast.Expr(ast.Call(ast.Attribute(target)))
-            ):
-                while isinstance(target, ast.Subscript):
-                    target = target.value
-                return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else None
-    except Exception:
-        pass
-    return None
-
-
-def detached_receiver(statement: str) -> str | None:
-    """The `y.detach()` whose result is changed in place by a call on it.
-
-    >>> detached_receiver("y.detach().zero_()")
-    'y.detach()'
-    """
-    found = receiver(statement)
-    return found if found is not None and found.endswith(".detach()") else None
-
-
 def update_in_place(target: str, expression: str) -> str:
     """A rebinding of `target` as a change in place.
 
@@ -319,26 +144,6 @@ def update_in_place(target: str, expression: str) -> str:
     except Exception:
         pass
     return f"{target}.copy_({expression})"
-
-
-def added_value(statement: str) -> str | None:
-    """What a statement adds to a running total.
-
-    >>> added_value("total += loss"), added_value("total = total + loss")
-    ('loss', 'loss')
-    """
-    try:
-        (tree,) = ast.parse(statement.strip()).body
-        match tree:
-            case ast.AugAssign(_, ast.Add(), value):
-                return ast.unparse(value)
-            case ast.Assign([_], ast.BinOp(_, ast.Add(), value)) | ast.Expr(
-                ast.BinOp(_, ast.Add(), value)
-            ):
-                return ast.unparse(value)
-    except Exception:
-        pass
-    return None
 
 
 def with_added(statement: str, ending: str) -> str:
@@ -371,21 +176,6 @@ def as_parameter(expression: str) -> str | None:
     return _rewritten(expression, change)
 
 
-def data_owner(statement: str) -> str | None:
-    """The tensor whose `.data` a statement uses.
-
-    >>> data_owner("lin.weight.data.requires_grad = False")
-    'lin.weight'
-    """
-    try:
-        for node in ast.walk(ast.parse(statement.strip())):
-            if isinstance(node, ast.Attribute) and node.attr == "data":
-                return ast.unparse(node.value)
-    except Exception:
-        pass
-    return None
-
-
 def masked_inside(line: str, expression: str) -> str | None:
     """A branch of `where` with its argument masked before the operation.
 
@@ -398,7 +188,7 @@ def masked_inside(line: str, expression: str) -> str | None:
         for node in ast.walk(ast.parse(line.strip())):
             if (
                 not isinstance(node, ast.Call)
-                or _last_name(node.func) != "where"
+                or last_name(node.func) != "where"
                 or len(node.args) != 3
             ):
                 continue
@@ -446,21 +236,6 @@ def detached_first(expression: str) -> str | None:
         return ast.Call(ast.Attribute(tree, FLAG + "_", ast.Load()), [], [])
 
     return _rewritten(expression, change)
-
-
-def is_reference(expression: str) -> bool:
-    """Whether an expression only names something: a variable, attribute or element.
-
-    >>> is_reference("net.hidden[0].weight"), is_reference("f(x)")
-    (True, False)
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        while isinstance(tree, ast.Attribute | ast.Subscript):
-            tree = tree.value
-        return isinstance(tree, ast.Name)
-    except Exception:
-        return False
 
 
 def with_operand(expression: str, operand: str, changed: str) -> str | None:

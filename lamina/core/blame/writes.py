@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import (
     a_name,
     called,
     dims,
+    first_name,
     inference_help,
+    made_at,
     made_note,
     plain_name,
     this_place,
@@ -42,8 +44,17 @@ def check_inplace(name: str, target: Any, records: bool) -> None:
                 (this_place(), "written here"),
                 *made_note(target, "its elements share memory since here"),
             ],
-            [f"change a copy: `{a_name(target)} = {a_name(target)}.clone()`"],
+            [_copy_first(target)],
         )
+
+
+def _copy_first(target: Any) -> str:
+    name = plain_name(target) or first_name(target)
+    if name is not None:
+        return f"change a copy: `{name} = {name}.clone()`"
+    made = made_at(target)
+    text = "" if made is None else made.expression
+    return f"change a copy: `{text}.clone()`" if text else "change a copy: clone() it first"
 
 
 def _overlaps(array: Any) -> bool:
@@ -199,7 +210,7 @@ def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
 
 
 def _without_out(text: str) -> str:
-    target, call = repairs.keyword_source(text, "out"), repairs.without_keyword(text, "out")
+    target, call = reading.keyword_source(text, "out"), repairs.without_keyword(text, "out")
     if target is None or call is None:
         return "drop out= and use the result"
     return f"drop out= and use the result: `{target} = {call}`"
