@@ -7,7 +7,7 @@ from typing import Any
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.call import execute
 from lamina.core.fast_products import affine_caller, affine_op
-from lamina.core.op import traced
+from lamina.core.op import Rule, offer, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
@@ -44,7 +44,7 @@ def _weight_rule(F: Any, g: Any, input: Any, weight_shape: Any) -> Any:
     return F.conj(F.mm(F.conj_transpose(g), input))
 
 
-_rules = {"bias": _bias_rule, "input": _input_rule, "weight": _weight_rule}
+_rules: dict[str, Rule] = {"bias": _bias_rule, "input": _input_rule, "weight": _weight_rule}
 
 
 def _general_linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -119,4 +119,4 @@ linear.__doc__ = r"""An affine map of the last dimension: $y = x W^T + b$.
     tensor([[21.]])
     """
 linear.op = _linear_ops[0]  # type: ignore[attr-defined]
-traced.linear = linear
+offer("linear", _linear, linear)

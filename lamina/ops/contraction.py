@@ -6,6 +6,7 @@ contractions again. It brings the dimensions into order and multiplies matrices 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,21 +33,30 @@ def _size(shape: Sequence[int]) -> int:
 def _contract(input: Any, other: Any, first: str, second: str, result: str) -> Any:
     """`first`, `second`, `result` name dimensions by letters; a letter that is not in the result
     is summed over, and must be in both inputs."""
-    batch = [c for c in first if c in second and c in result]
-    summed = [c for c in first if c in second and c not in result]
-    left = [c for c in first if c not in second]
-    right = [c for c in second if c not in first]
-    x = np.transpose(input, [first.index(c) for c in batch + left + summed])
-    y = np.transpose(other, [second.index(c) for c in batch + summed + right])
-    b, n, k = len(batch), len(left), len(summed)
+    order_x, order_y, order, (b, n, k) = _plan(first, second, result)
+    x, y = np.transpose(input, order_x), np.transpose(other, order_y)
     outer, rows, columns = x.shape[:b], x.shape[b : b + n], y.shape[b + k :]
     depth = _size(y.shape[b : b + k])
     x = x.reshape((_size(outer), _size(rows), depth))
     y = y.reshape((_size(outer), depth, _size(columns)))
     made = x[0].dot(y[0]) if not b else np.matmul(x, y) if depth != 1 else x * y
-    made = made.reshape((*outer, *rows, *columns))
+    return np.transpose(made.reshape((*outer, *rows, *columns)), order)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(first: str, second: str, result: str) -> Any:
+    """The orders that make both inputs matrices in batches, and how many dimensions are what."""
+    batch = [c for c in first if c in second and c in result]
+    summed = [c for c in first if c in second and c not in result]
+    left = [c for c in first if c not in second]
+    right = [c for c in second if c not in first]
     found = batch + left + right
-    return np.transpose(made, [found.index(c) for c in result])
+    return (
+        tuple(first.index(c) for c in batch + left + summed),
+        tuple(second.index(c) for c in batch + summed + right),
+        tuple(found.index(c) for c in result),
+        (len(batch), len(left), len(summed)),
+    )
 
 
 contract = operation(
@@ -93,7 +103,7 @@ def einsum(*args: Any) -> Any:
     """
     equation, operands = _equation_of(args)
     _check_operands(operands)
-    inputs, output = _parse(equation, operands)
+    inputs, output = _parse(equation, tuple([x.ndim for x in operands]))
     terms = [_diagonals(x, names) for x, names in zip(operands, inputs, strict=True)]
     terms = _of_common_sizes(terms)
     return _ordered(*_all_contracted(terms, output), output)
@@ -142,21 +152,22 @@ def _check_operands(operands: list[Any]) -> None:
             )
 
 
-def _parse(equation: str, operands: list[Any]) -> tuple[list[str], str]:
+@functools.lru_cache(maxsize=1024)
+def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[str], str]:
     """Letters for each dimension of each operand, and of the result."""
     left, arrow, output = equation.partition("->")
     parts = left.split(",")
-    if len(parts) != len(operands):
-        more = "more" if len(operands) > len(parts) else "fewer"
+    if len(parts) != len(ranks):
+        more = "more" if len(ranks) > len(parts) else "fewer"
         raise _wrong(f"{more} operands were provided than specified in the equation")
     for c in left.replace("...", "").replace(",", "") + output.replace("...", ""):
         if c not in _LETTERS:
             raise _wrong(f"invalid subscript given: {c!r}, subscripts must be in [a-zA-Z]")
     inputs, longest = [], 0
-    for k, (names, x) in enumerate(zip(parts, operands, strict=True)):
-        extra = x.ndim - len(names.replace("...", ""))
+    for k, (names, ndim) in enumerate(zip(parts, ranks, strict=True)):
+        extra = ndim - len(names.replace("...", ""))
         if extra < 0 or (extra and "..." not in names):
-            raise _wrong_count(k, x.ndim, names)
+            raise _wrong_count(k, ndim, names)
         longest = max(longest, extra)
         inputs.append(names.replace("...", _HIDDEN[:extra][::-1]))
     hidden = _HIDDEN[:longest][::-1]
@@ -287,7 +298,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 def _pairs(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
-        dims = dims.tolist()  # type: ignore[attr-defined]
+        dims = dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise refuse(f"tensordot expects dims >= 0, but got dims={dims}")

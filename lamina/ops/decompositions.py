@@ -50,7 +50,7 @@ def _eigh(A: Any, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise refuse(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     try:
-        return tuple(np.linalg.eigh(A, UPLO.upper()))
+        return tuple(np.linalg.eigh(A, "U" if UPLO in ("U", "u") else "L"))
     except np.linalg.LinAlgError:
         raise _not_converged("linalg.eigh", A) from None
 
@@ -84,7 +84,7 @@ linalg_eigh = operation(
 def _eigvalsh(A: Any, UPLO: str = "L") -> Any:
     check_square_matrices("linalg.eigvalsh", A)
     try:
-        return np.linalg.eigvalsh(A, UPLO.upper())
+        return np.linalg.eigvalsh(A, "U" if UPLO in ("U", "u") else "L")
     except np.linalg.LinAlgError:
         raise _not_converged("linalg.eigvalsh", A) from None
 
@@ -272,7 +272,7 @@ def _qr(A: Any, mode: str = "reduced") -> Any:
         )
     if mode == "r":
         return np.zeros_like(A, shape=(0,)), np.linalg.qr(A, "r")
-    return tuple(np.linalg.qr(A, mode))
+    return tuple(np.linalg.qr(A, "complete" if mode == "complete" else "reduced"))
 
 
 def _qr_rule(F: Any, g: Any, out0: Any, out1: Any, mode: str) -> Any:

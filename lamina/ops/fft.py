@@ -13,7 +13,7 @@ from lamina.core.tensor import Tensor
 from lamina.ops.axes import axis_of
 from lamina.ops.contraction import into
 from lamina.ops.data import tensor
-from lamina.ops.fft_kernels import OPPOSITE, Sizes, fft_c2c, fft_c2r, fft_r2c, opposite
+from lamina.ops.fft_kernels import Norm, Sizes, fft_c2c, fft_c2r, fft_r2c, opposite
 from lamina.ops.product_checks import check_tensors, legacy, refuse
 
 __all__: list[str] = []
@@ -21,12 +21,12 @@ __all__: list[str] = []
 # --- arguments ---------------------------------------------------------------------------------
 
 
-def _norm_of(norm: str | None) -> str:
+def _norm_of(norm: str | None) -> Norm:
     if norm is None:
         return "backward"
-    if norm not in OPPOSITE:
-        raise refuse(f'Invalid normalization mode: "{norm}"')
-    return norm
+    if norm == "backward" or norm == "forward" or norm == "ortho":
+        return norm
+    raise refuse(f'Invalid normalization mode: "{norm}"')
 
 
 def _floating(name: str, input: Any, *, is_real: bool = False) -> Any:

@@ -7,7 +7,7 @@ opposite transform with "backward" and "forward" exchanged.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from lamina.core.samples import sample
 
 __all__: list[str] = []
 
-OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 Sizes = tuple[int, ...]
+Norm = Literal["backward", "ortho", "forward"]
+OPPOSITE: dict[str, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def _resized(input: Any, shape: Sizes) -> Any:
@@ -42,7 +43,7 @@ fft_resized = operation(
 )
 
 
-def _c2c(input: Any, s: Sizes, dim: Sizes, norm: str, is_forward: bool) -> Any:
+def _c2c(input: Any, s: Sizes, dim: Sizes, norm: Norm, is_forward: bool) -> Any:
     function = np.fft.fftn if is_forward else np.fft.ifftn
     return function(input, s=s, axes=dim, norm=norm)
 
@@ -60,18 +61,18 @@ fft_c2c = operation(
 )
 
 
-def opposite(norm: str) -> str:
+def opposite(norm: Norm) -> Norm:
     """What the opposite transform is divided by, to be the adjoint."""
     return OPPOSITE[norm]
 
 
-def _r2c(input: Any, s: Sizes, dim: Sizes, norm: str, is_half: bool) -> Any:
+def _r2c(input: Any, s: Sizes, dim: Sizes, norm: Norm, is_half: bool) -> Any:
     function = np.fft.rfftn if is_half else np.fft.fftn
     return function(input, s=s, axes=dim, norm=norm)
 
 
 def _r2c_rule(
-    F: Any, g: Any, input_shape: Sizes, input_dtype: Any, s: Sizes, dim: Sizes, norm: str
+    F: Any, g: Any, input_shape: Sizes, input_dtype: Any, s: Sizes, dim: Sizes, norm: Norm
 ) -> Any:
     whole = F.fft_resized(g, sized(tuple(g.shape), dim, s))
     back = F.fft_c2c(whole, s, dim, opposite(norm), False)
@@ -100,11 +101,11 @@ fft_r2c = operation(
 )
 
 
-def _c2r(input: Any, s: Sizes, dim: Sizes, norm: str) -> Any:
+def _c2r(input: Any, s: Sizes, dim: Sizes, norm: Norm) -> Any:
     return np.fft.irfftn(input, s=s, axes=dim, norm=norm)
 
 
-def _c2r_rule(F: Any, g: Any, input_shape: Sizes, s: Sizes, dim: Sizes, norm: str) -> Any:
+def _c2r_rule(F: Any, g: Any, input_shape: Sizes, s: Sizes, dim: Sizes, norm: Norm) -> Any:
     half = F.fft_r2c(g, s, dim, opposite(norm), True)
     # All but the first (and, of an even number, the last) stand for two elements.
     count = s[-1] - (s[-1] // 2 + 1)

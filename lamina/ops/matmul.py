@@ -13,9 +13,14 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.blame.words import dims, made_note, this_place
-from lamina.core.call import execute, operation, publish
-from lamina.core.fast_products import matrix_product, product_caller
-from lamina.core.op import traced
+from lamina.core.call import execute, publish
+from lamina.core.fast_products import (
+    batch_caller,
+    batch_product,
+    matrix_product,
+    product_caller,
+)
+from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
@@ -138,19 +143,17 @@ def _grad_of_second(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
 
 
 _matmul_rules = {"input": _grad_of_first, "other": _grad_of_second}
-_row_product = operation(
+_row_op = batch_product(
     "row_product",
     _matmul,
-    tensors="input other",
     grad=_matmul_rules,
     node_name="SqueezeBackward4",
     samples=lambda make: [sample(make(3), make(3, 4))],
     doc="The product of a vector and a matrix.",
 )
-_batched_product = operation(
+_batch_op = batch_product(
     "matmul",
     _matmul,
-    tensors="input other",
     grad=_matmul_rules,
     node_name="UnsafeViewBackward0",
     samples=lambda make: [
@@ -179,8 +182,7 @@ def _general_matmul(input: Any, other: Any, out: Any = None) -> Any:
     if first == 2 and second == 1:
         return mv(input, other, out=out)
     _check_batched(input, other)
-    op = _row_product.op if first == 1 and second == 2 else _batched_product.op  # type: ignore[attr-defined]
-    return execute(op, [input, other], out)
+    return execute(_row_op if first == 1 and second == 2 else _batch_op, [input, other], out)
 
 
 def _check_batched(input: Tensor, other: Tensor) -> None:
@@ -226,7 +228,8 @@ def _batch_mismatch(input: Any, other: Any, shape: Any, size: Any) -> errors.Mat
     return errors.MatmulShapeMismatch(headline, found.notes, found.help)
 
 
-matmul = product_caller(_mm_op, _general_matmul)
+_batched = batch_caller(_batch_op, 2, 64, _general_matmul)
+matmul = product_caller(_mm_op, _batched)
 matmul.__name__ = matmul.__qualname__ = "matmul"
 matmul.__doc__ = r"""The product of two tensors as matrices: `input @ other`.
 
@@ -237,8 +240,8 @@ matmul.__doc__ = r"""The product of two tensors as matrices: `input @ other`.
     >>> (lamina.ones(5, 2, 3) @ lamina.ones(3, 4)).shape
     torch.Size([5, 2, 4])
     """
-matmul.op = _batched_product.op  # type: ignore[attr-defined]
-traced.matmul = matmul
+matmul.op = _batch_op  # type: ignore[attr-defined]
+offer("matmul", _matmul, matmul)
 
 
 def _bmm(input: Any, mat2: Any) -> Any:
@@ -256,14 +259,26 @@ def _bmm(input: Any, mat2: Any) -> Any:
     return np.matmul(input, mat2)
 
 
-bmm = operation(
+_bmm_op = batch_product(
     "bmm",
     _bmm,
-    tensors="input mat2",
     grad={
-        "input": lambda F, g, mat2: F.matmul(g, F.conj_transpose(mat2)),
-        "mat2": lambda F, g, input: F.matmul(F.conj_transpose(input), g),
+        "input": lambda F, g, mat2, input_shape: F.matmul(g, F.conj_transpose(mat2)),
+        "mat2": lambda F, g, input, mat2_shape: F.matmul(F.conj_transpose(input), g),
     },
+    node_name="BmmBackward0",
     samples=lambda make: [sample(make(2, 3, 4), make(2, 4, 5))],
-    doc="The products of two batches of matrices: $(b, n, k) \\times (b, k, m) \\to (b, n, m)$.",
+    doc="The products of two batches of matrices.",
 )
+_fast_bmm = batch_caller(
+    _bmm_op, 3, 3, lambda input, mat2, out: execute(_bmm_op, [input, mat2], out)
+)
+
+
+def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    r"""The products of two batches of matrices: $(b, n, k) \times (b, k, m) \to (b, n, m)$."""
+    return _fast_bmm(input, mat2, out)
+
+
+bmm.op = _bmm_op  # type: ignore[attr-defined]
+offer("bmm", _bmm, bmm)
