@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import (
     first_name,
     is_move,
@@ -149,7 +149,7 @@ def _written_to(subject: Subject) -> Explanation | None:
         return None
     origin = subject.notes["was_leaf"]
     place = node_place(subject.node)
-    target = sides[1] if (sides := repairs.sides(place.expression)) else None
+    target = reading.written_value(place.expression)
     made: list[Note] = []
     if origin is not None:
         made = [(place_of(origin[0], origin[1]), "made here, as a leaf without requires_grad")]
@@ -179,7 +179,7 @@ def _rebound(subject: Subject) -> Explanation | None:
     node = subject.node
     target = assigned_name(node.code, node.lasti)
     place = node_place(node)
-    if target is None or not repairs.reads(place.expression, target):
+    if target is None or not reading.reads(place.expression, target):
         return None
     leaf = next((leaf for leaf in subject.leaves if first_name(leaf) == target), None)
     if leaf is None or subject.name_of(leaf) == target:
@@ -207,10 +207,10 @@ def _carried_over(subject: Subject) -> Explanation | None:
     if times < 2 or not freed:
         return None
     place = node_place(subject.node)
-    added = repairs.added_value(place.expression)
+    added = reading.added_value(place.expression)
     help = (
         [f"add the number only: `{repairs.with_added(place.expression, '.item()')}`, or "
-         f"`{repairs.bracketed(added)}.detach()`"]
+         f"`{reading.bracketed(added)}.detach()`"]
         if added
         else [f"cut it off once used: `{subject.name}.detach()`, or `.item()` for a number"]
     )  # fmt: skip
@@ -252,7 +252,7 @@ def _shared_memory(subject: Subject) -> Explanation | None:
         return None
     place = place_of(change.code, change.lasti)
     alias = place_of(*shared)
-    if repairs.written_to(place.expression) == subject.plain_name:
+    if reading.written_to(place.expression) == subject.plain_name:
         return None
     return explained(
         Cause.SHARED_MEMORY,

@@ -24,7 +24,7 @@ class Holding(NamedTuple):
     name: str
     """The attribute of `module` that holds it, directly or in a list."""
     kind: str
-    """"parameter", "plain" (an attribute), or "list", "tuple", "dict" (an element of one)."""
+    """"parameter", "buffer", "plain" (an attribute), or "list", "tuple", "dict" (an element of one)."""
     is_deep: bool
     """Whether it is a parameter of a module that is such an element."""
 
@@ -48,6 +48,9 @@ def holding_of(tensor: Tensor) -> Holding | None:
         for name, parameter in vars(module).get("_parameters", {}).items():
             if parameter is tensor:
                 owner = Holding(module, name, "parameter", False)
+        for name, buffer in vars(module).get("_buffers", {}).items():
+            if buffer is tensor:
+                return Holding(module, name, "buffer", False)
     if owner is not None:
         return _unregistered_above(owner.module, modules) or owner
     return _plain_holding(tensor, modules, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import made_at
 from lamina.core.provenance import place_of
 from lamina.errors.places import Note
@@ -13,7 +13,6 @@ from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
 from lamina.explain.holders import Holding, held_by, live_modules, optimizers_with
 from lamina.explain.subject import Subject
-
 
 DEPTH = 20
 """How far up a tree of modules to look."""
@@ -24,9 +23,21 @@ def explain_lost_parameter(subject: Subject) -> Explanation | None:
     holding = subject.holding
     if holding is None or holding.kind == "parameter":
         return None
+    if holding.kind == "buffer":
+        return _buffer(subject, holding)
     if holding.kind == "plain":
         return _plain_tensor(subject, holding)
     return _in_plain_list(subject, holding)
+
+
+def _buffer(subject: Subject, holding: Holding) -> Explanation:
+    return explained(
+        Cause.PARAMETER_NOT_REGISTERED,
+        f"{subject.called} requires grad, but is registered in {type(holding.module).__name__} as a buffer: it "
+        "is not in parameters(), and no optimizer will get it from there",
+        subject.made("made here"),
+        [f"register it as a parameter: `self.{holding.name} = nn.Parameter(...)`"],
+    )
 
 
 def _plain_tensor(subject: Subject, holding: Holding) -> Explanation:
@@ -62,7 +73,7 @@ def _in_plain_list(subject: Subject, holding: Holding) -> Explanation:
     help = f"use {wanted}, which registers what it holds"
     if holding.place is not None:
         notes.append((holding.place, f"a plain Python {holding.kind}, set here"))
-        sides = repairs.sides(holding.place.expression)
+        sides = reading.sides(holding.place.expression)
         if sides is not None:
             help = (
                 f"use {wanted}, which registers what it holds: `{sides[0]} = {wanted}({sides[1]})`"
@@ -102,7 +113,7 @@ def explain_missing_in_optimizer(subject: Subject) -> Explanation | None:
 
 def _stale(subject: Subject, optimizer: Any, position: Any) -> Explanation:
     place = place_of(*position)
-    sides = repairs.sides(place.expression)
+    sides = reading.sides(place.expression)
     target = sides[0] if sides else subject.name
     built = _built(optimizer, "the optimizer was built here, with the old one")
     again = built[0][0].expression if built and built[0][0] is not None else ""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, final
 
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading
 from lamina.core.blame.words import first_name, leaves_of, made_at, made_note, node_of
 from lamina.core.names import name_of
 from lamina.core.provenance import argument_names, place_of, user_frame
@@ -34,7 +34,7 @@ class Subject:
         text = self.asked_at.expression
         if text.rpartition("why(")[0][-1:] in ("", "."):
             given = next(iter(argument_names(self.asked_at)), "")
-            if repairs.is_reference(given):
+            if reading.is_reference(given):
                 return given
         return self.name_of(self.tensor)
 
@@ -52,7 +52,7 @@ class Subject:
         if holding is None:
             return "the tensor"
         owner = f"`{holding.name}` of {type(holding.module).__name__}"
-        return owner if holding.kind in ("parameter", "plain") else f"a tensor in {owner}"
+        return owner if holding.kind in ("parameter", "buffer", "plain") else f"a tensor in {owner}"
 
     def name_of(self, other: Any) -> str | None:
         """What the program calls a tensor; else the name it was made under, if that is free here."""

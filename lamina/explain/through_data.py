@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lamina.core.blame import repairs
+from lamina.core.blame import reading
 from lamina.core.blame.words import node_place, op_word
 from lamina.core.provenance import assigned_name, place_of
 from lamina.explain.causes import Cause
@@ -77,7 +77,7 @@ def explain_data_flag(subject: Subject) -> Explanation | None:
     if noted is None:
         return None
     place = place_of(*noted)
-    owner = repairs.data_owner(place.expression) or subject.name
+    owner = reading.data_owner(place.expression) or subject.name
     return explained(
         Cause.DONE_THROUGH_DATA,
         f"{subject.called} is a leaf that still requires grad: .data gives another tensor each time, and a "

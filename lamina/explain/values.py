@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core import records
-from lamina.core.blame import repairs
+from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import node_of, node_place, op_word, short
 from lamina.core.node import Node, OutputEdge
 from lamina.core.op import ZERO
@@ -120,7 +120,7 @@ def _away_from(trouble: records.Trouble, place: Place) -> list[str]:
             help.append("for the length of a vector, norm() has the gradient 0 at 0")
         return help
     if trouble.op in ("log", "log2", "log10"):
-        changed = f"{repairs.bracketed(operand)}.clamp(min=1e-12)"
+        changed = f"{reading.bracketed(operand)}.clamp(min=1e-12)"
         again = repairs.with_operand(place.expression, operand, changed)
         return ["keep the argument away from 0" + (f": `{again}`" if again else ": clamp(min=1e-12)")]
     if trouble.op in ("div", "reciprocal"):
@@ -141,7 +141,7 @@ def explain_nan_values(subject: Subject) -> Explanation | None:
     place = node_place(node)
     word = op_word(node)
     if word in _SPREADS:
-        source = repairs.receiver(place.expression) or "x"
+        source = reading.receiver(place.expression) or "x"
         return explained(
             Cause.NAN,
             f"{subject.called} is NaN: {word} of a single value divides by n - 1 = 0 degrees of freedom, 0 / 0",
@@ -166,7 +166,7 @@ def _without_nan(node: Any) -> list[str]:
         return [f"look at what goes into {word}: 0 / 0, inf - inf, a root or logarithm of a negative number"]
     low = _DOMAINS[word]
     operand = next(iter(argument_names(place)), "")
-    changed = f"{repairs.bracketed(operand)}.clamp(min={low})"
+    changed = f"{reading.bracketed(operand)}.clamp(min={low})"
     again = repairs.with_operand(place.expression, operand, changed)
     return [
         f"{word} is not defined below 0: keep its argument at {low} or above"
@@ -292,7 +292,7 @@ def instead_of_flat(node: Any) -> list[str]:
     """What to use instead of a step function."""
     word = op_word(node)
     text = node_place(node).expression
-    source = repairs.receiver(text) or repairs.first_argument(text) or "x"
+    source = next(iter(argument_names(node_place(node))), "x")
     smooth = {"sign": "torch.tanh", "heaviside": "torch.sigmoid"}.get(word)
     help = []
     if smooth is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from lamina.core.blame import repairs
+from lamina.core.blame import reading
 from lamina.core.provenance import argument_names, place_of, user_frame
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
@@ -44,7 +44,7 @@ def _not_a_tensor(value: Any) -> ArgumentTypeError:
     frame = user_frame(sys._getframe(1))
     place = place_of(frame.f_code, frame.f_lasti)
     given = next(iter(argument_names(place)), "")
-    owner = repairs.receiver(given) if given.endswith(".grad") else None
+    owner = reading.receiver(given) if given.endswith(".grad") else None
     help = ["pass one tensor, such as `model.weight`"]
     if value is None and owner is not None:
         help = [f"ask about the tensor itself: `why({owner})` tells why its .grad is None"]

@@ -351,7 +351,7 @@ def _missing(module: Module, name: str) -> AttributeError:
 
 def _no_parameter(module: Module, name: str, value: object) -> NotAParameter:
     place = blame.this_place()
-    left, right = blame.repairs.sides(place.expression) or (f"module.{name}", "...")
+    left, right = blame.reading.sides(place.expression) or (f"module.{name}", "...")
     help_lines: list[str] = []
     if isinstance(value, Tensor):
         help_lines = [

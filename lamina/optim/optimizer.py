@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, Final, final
 
-from lamina.core.blame import non_leaf_optimized
+from lamina.core.blame import a_name, non_leaf_optimized, this_place
 from lamina.core.hooks import Registry, RemovableHandle
 from lamina.core.modes import enable_grad, set_grad_enabled
 from lamina.core.provenance import here
@@ -139,7 +139,8 @@ class Optimizer:
             raise ArgumentTypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {params.type()}",
-                help=[f"put it in a list: `{type(self).__name__}([w])`"],
+                [(this_place(), "given here")],
+                [f"put it in a list: `{type(self).__name__}([{a_name(params, 'w')}])`"],
             )
         self.state: Any = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []

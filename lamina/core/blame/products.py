@@ -69,7 +69,7 @@ def product_dtypes(headline: str, tensors: list[Any]) -> errors.DtypeError:
     for tensor in tensors:
         notes += made_note(tensor, f"{called(tensor)} is {tensor.dtype.name}")
     wide = dtypes.promote_types(first.dtype, second.dtype)
-    if first.dtype is wide and second._is_param or first._is_param:
+    if first._is_param or (second._is_param and first.dtype is wide):
         kept, moved = (first, second) if first._is_param else (second, first)
     else:
         kept, moved = (first, second) if first.dtype is wide else (second, first)

@@ -49,7 +49,7 @@ class _FlagRemover(ast.NodeTransformer):
         self.removed = 0
         self.wrapper: ast.expr | None = None
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802  the name that ast asks for
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == FLAG + "_":

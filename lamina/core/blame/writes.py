@@ -193,7 +193,7 @@ def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
                 f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}",
                 [(this_place(), "given here")],
             )
-        if records or target.requires_grad and state.grad_enabled:
+        if records or (target.requires_grad and state.grad_enabled):
             culprit = next((t for t in tensors if t.requires_grad), target)
             raise errors.OutWithGrad(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, "
