@@ -83,7 +83,8 @@ def gradcheck(
     try:
         checked = _checked_inputs(arguments)
         outputs = outputs_of(func, arguments)
-        if not outputs:
+        if not any(output.requires_grad for output in outputs):
+            _check_constant(func, arguments, checked, settings)
             return True
         _check_against_differences(func, arguments, checked, outputs, settings)
         if check_grad_dtypes:
@@ -200,7 +201,7 @@ def _random_like(tensor: Tensor, strided: bool) -> Tensor:
     if tensor.dtype.is_complex:
         array = array + 1j * random.standard_normal(shape)
     array = np.asarray(array, tensor.dtype.numpy)
-    made = wrap(backend_of(tensor.device).fromhost(array), None)
+    made = wrap(backend_of(tensor.device).from_host(array), None)
     made = wrap(made._array[..., 0], None) if strided else made
     made.requires_grad = True
     return made
@@ -280,6 +281,21 @@ def _element(tensor: Tensor, number: int) -> str:
 # --- further checks ----------------------------------------------------------------------------------
 
 
+def _check_constant(
+    func: Callable[..., Any], arguments: list[Any], checked: list[Tensor], settings: Settings
+) -> None:
+    """A function without differentiable outputs must not depend on its inputs."""
+    for k, given in enumerate(checked):
+        for matrix in numerical_jacobians(func, arguments, given, settings.eps):
+            if matrix.size and abs(matrix).max() > settings.atol:
+                raise errors.GradcheckFailed(
+                    "Numerical gradient for function expected to be zero, since no output requires "
+                    f"grad, but that by input {k} is not",
+                    [(definition(func), "the function")],
+                    ["do not cut the graph inside the function: detach(), .data, no_grad, NumPy"],
+                )
+
+
 def _check_dtypes(func: Callable[..., Any], checked: list[Tensor], outputs: list[Tensor]) -> None:
     for output in outputs:
         seed = wrap(np.ones_like(output._array), None)
@@ -311,7 +327,7 @@ def _check_undefined(func: Callable[..., Any], arguments: list[Any], checked: li
     seeds = [wrap(np.ones_like(output._array), None) for output in outputs]
     try:
         found = grad(outputs, checked, seeds, allow_unused=True)
-    except Exception as error:
+    except RuntimeError as error:
         raise errors.GradcheckFailed(
             "Expected backward function to handle undefined output grads: it failed with "
             f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",

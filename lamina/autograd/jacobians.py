@@ -22,13 +22,13 @@ def listed(value: Any) -> list[Any]:
 
 
 def outputs_of(func: Callable[..., Any], arguments: Sequence[Any]) -> list[Tensor]:
-    """The differentiable outputs."""
-    found = listed(func(*arguments))
-    return [t for t in found if isinstance(t, Tensor) and t.requires_grad]
+    """The differentiable outputs, or all tensors if none is."""
+    found = [output for output in listed(func(*arguments)) if isinstance(output, Tensor)]
+    return [output for output in found if output.requires_grad] or found
 
 
 def host(tensor: Tensor) -> Any:
-    return np.asarray(backend_of(tensor.device).tohost(tensor._array))
+    return np.asarray(backend_of(tensor.device).to_host(tensor._array))
 
 
 def reals(array: Any) -> Any:
