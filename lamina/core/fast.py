@@ -23,11 +23,11 @@ from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
 from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, parameters_of, raw
-from lamina.core.records import note_cut, note_unrecorded
+from lamina.core.records import LEAVES_NOTED, note_cut, note_unrecorded
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.samples import binary_samples, unary_samples
 from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
-from lamina.core.origins import CUT_NOT_DIFFERENTIABLE
+from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import refresh
@@ -373,7 +373,8 @@ def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any) -> Any:
     if first._requires_grad or second._requires_grad:
         if op.is_differentiable:
             reason = state.off_reason
-            note_unrecorded((code, lasti), op.name, reason, (first, second))
+            if reason.__class__ is SwitchedOff and reason.noted < LEAVES_NOTED:
+                note_unrecorded((code, lasti), op.name, reason, (first, second))
         else:
             reason = CUT_NOT_DIFFERENTIABLE
             if first._node is None and second._node is None:
