@@ -37,7 +37,9 @@ def megabytes(name: str) -> float:
 
 def folder_megabytes(folder: pathlib.Path) -> float:
     """The size of a source folder, compiled files left out."""
-    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc") / 1e6
+    return (
+        sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc") / 1e6
+    )
 
 
 def main() -> None:

@@ -170,8 +170,11 @@ def test_rules_agree_on_arrays_and_on_tensors(name: str) -> None:
                 break
             found.append(
                 lamina.autograd.grad(
-                    weighted(outputs, weights_of(outputs)), inputs, create_graph=create_graph,
-                    allow_unused=True, materialize_grads=True,
+                    weighted(outputs, weights_of(outputs)),
+                    inputs,
+                    create_graph=create_graph,
+                    allow_unused=True,
+                    materialize_grads=True,
                 )  # fmt: skip
             )
         for raw_grad, traced_grad in zip(*found, strict=True) if found else ():

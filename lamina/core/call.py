@@ -40,6 +40,7 @@ from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import View, refresh
 from lamina.devices import current_recorder
 
+
 class Context(NamedTuple):
     """What a node remembers beside kept values: the call's values, and the inputs' geometry."""
 
@@ -432,4 +433,16 @@ def write_out(op: Op, out: Any, result: Any) -> Any:
 
 
 # The door is read by the short ways; nothing else of it is needed here.
-__all__ = ["Context", "OpNode", "as_array", "compute", "context_of", "door", "edge_of", "execute", "operation", "publish", "record"]
+__all__ = [
+    "Context",
+    "OpNode",
+    "as_array",
+    "compute",
+    "context_of",
+    "door",
+    "edge_of",
+    "execute",
+    "operation",
+    "publish",
+    "record",
+]

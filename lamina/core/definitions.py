@@ -74,7 +74,8 @@ def _find(code: CodeType) -> tuple[SourceFile | None, Definition | None]:
         node
         for node in source.parents
         if isinstance(node, Definition)
-        and code.co_firstlineno in (node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ())))
+        and code.co_firstlineno
+        in (node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ())))
         and getattr(node, "name", "<lambda>") == code.co_name
     ]
     return source, found[0] if found else None

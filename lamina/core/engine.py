@@ -120,7 +120,12 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
                     else:
                         entry[1] = total = entry[1] + gradient
                         entry[2] = total.__class__ is ndarray
-                elif following is None and not heap and edge.__class__ is not OutputEdge and edge.__class__ is not Tensor:
+                elif (
+                    following is None
+                    and not heap
+                    and edge.__class__ is not OutputEdge
+                    and edge.__class__ is not Tensor
+                ):
                     following, carried = edge, gradient
                 else:
                     if following is not None:

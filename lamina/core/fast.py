@@ -163,12 +163,20 @@ class CrossingNode(BinaryNode):
         rule_x, rule_y = self.bare_rules
         grad_x = grad_y = None
         if self.next[0] is not None:
-            if F is raw and y.__class__ is Tensor and (y._cell is None or y._cell.changed_at < self.stamp):
+            if (
+                F is raw
+                and y.__class__ is Tensor
+                and (y._cell is None or y._cell.changed_at < self.stamp)
+            ):
                 grad_x = rule_x(F, g, y._array)
             else:
                 grad_x = rule_x(F, g, unpack(self, y, F))
         if self.next[1] is not None:
-            if F is raw and x.__class__ is Tensor and (x._cell is None or x._cell.changed_at < self.stamp):
+            if (
+                F is raw
+                and x.__class__ is Tensor
+                and (x._cell is None or x._cell.changed_at < self.stamp)
+            ):
                 grad_y = rule_y(F, g, x._array)
             else:
                 grad_y = rule_y(F, g, unpack(self, x, F))
@@ -246,8 +254,14 @@ def _keeps(op: Op, inputs: int) -> tuple[int, ...]:
 
 
 def _declare(
-    name: str, kernel: Any, grad: Any, node_base: type[OpNode], node_name: str | None,
-    dtypes: str, doc: str, samples: Any,
+    name: str,
+    kernel: Any,
+    grad: Any,
+    node_base: type[OpNode],
+    node_name: str | None,
+    dtypes: str,
+    doc: str,
+    samples: Any,
 ) -> Op:
     """The record of a pointwise op; its kernel may be a NumPy ufunc, which has no signature."""
     one = node_base is UnaryNode
@@ -333,7 +347,11 @@ def unary(
         made._array = result
         made._shape = input._shape
         made._grad = made._view = made._cell = made._hooks = None
-        if is_differentiable and input._requires_grad and (door.no_grad_threads == 0 or state.grad_enabled):
+        if (
+            is_differentiable
+            and input._requires_grad
+            and (door.no_grad_threads == 0 or state.grad_enabled)
+        ):
             node = node_class()
             edge = input._node
             node.next = (input if edge is None else edge,)
@@ -408,7 +426,9 @@ def binary(
     node_class: Any = op.node_class
     if grad is not None:
         node_class.rules = tuple(_five(grad[key], ("input", "other")) for key in ("input", "other"))
-        node_class.bare_rules = tuple(None if rule is SAME else rule for rule in (grad["input"], grad["other"]))
+        node_class.bare_rules = tuple(
+            None if rule is SAME else rule for rule in (grad["input"], grad["other"])
+        )
     keeps = _keeps(op, 2)
     is_differentiable = grad is not None
 
@@ -449,8 +469,10 @@ def binary(
         made = _new(Tensor)
         made._array = result
         made._grad = made._view = made._cell = made._hooks = None
-        if (input._requires_grad or second._requires_grad) and is_differentiable and (
-            door.no_grad_threads == 0 or state.grad_enabled
+        if (
+            (input._requires_grad or second._requires_grad)
+            and is_differentiable
+            and (door.no_grad_threads == 0 or state.grad_enabled)
         ):
             node = node_class()
             mask = 0

@@ -12,8 +12,6 @@ from typing import Any, Final
 from lamina.core import blame
 from lamina.core.call import OpNode, edge_of, execute, publish
 from lamina.core.fast import (
-    FLOAT32,
-    FLOAT64,
     KEEP_X,
     KEEP_Y,
     NUMBER,
@@ -25,6 +23,7 @@ from lamina.core.fast import (
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, Op, Rule, raw
+from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here, internal_files, user_frame
 from lamina.core.saved import keep_input, unpack
 from lamina.core.tensor import Tensor, wrap

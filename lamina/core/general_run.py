@@ -1,8 +1,8 @@
 """A backward pass with hooks, chosen inputs, or a recorded derivative.
 
 Where the plain loop of `engine` carries bare arrays and looks at nothing else, this one follows all
-rules about what happens at a node, in this order: hooks on tensors (in order of registration, each
-sees what the one before returned), what `retain_grad` keeps, hooks before the node, the node itself,
+rules about what happens at a node, in this order: hooks on tensors (as registered, each sees what
+the one before returned), what `retain_grad` keeps, hooks before the node, the node itself,
 hooks after it. At a leaf: hooks on it, hooks before its accumulator, the addition to `.grad`,
 post-accumulate hooks, hooks after its accumulator. A leaf is served as soon as it has all of its
 gradient, before any other node.
@@ -103,9 +103,9 @@ class GeneralRun:
         leads: set[Any] = set()
         for node in sorted(nodes, key=lambda n: n.stamp):
             keys = [key_of(edge) for edge in node.next]
-            if any(key in self.wanted or key in leads for key in keys if key is not None):
-                leads.add(node)
-            elif self.accumulate and node in self.wanted:
+            if any(key in self.wanted or key in leads for key in keys if key is not None) or (
+                self.accumulate and node in self.wanted
+            ):
                 leads.add(node)
         return leads
 
@@ -135,7 +135,7 @@ class GeneralRun:
             return new if old is None else old
         return old + new
 
-    # --- nodes -------------------------------------------------------------------------------------
+    # --- nodes ------------------------------------------------------------------------------------
 
     def _run_node(self, node: Node, parts: list[Any]) -> None:
         hooks = node._hooks
@@ -185,7 +185,7 @@ class GeneralRun:
         array = np.array(gradient) if isinstance(gradient, np.generic) else gradient.copy()
         tensor._grad = self._tensor(array if old is None else old._array + gradient)
 
-    # --- leaves --------------------------------------------------------------------------------------
+    # --- leaves -----------------------------------------------------------------------------------
 
     def _finish_ready(self) -> None:
         while self.ready:
@@ -219,7 +219,7 @@ class GeneralRun:
         del gradient
         add_to_leaf(entry, self.place)
 
-    # --- hooks ---------------------------------------------------------------------------------------
+    # --- hooks ------------------------------------------------------------------------------------
 
     def _call_tensor_hooks(self, registry: Any, gradient: Any) -> Any:
         for hook in list(registry.values()):

@@ -1,4 +1,4 @@
-"""Hooks: functions that users hang on tensors and nodes, and the handles that take them off again."""
+"""Hooks: functions that users hang on tensors and nodes, and handles to take them off."""
 
 from __future__ import annotations
 

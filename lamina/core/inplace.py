@@ -146,7 +146,11 @@ def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    return [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
+    return [
+        item
+        for value in values
+        for item in (value if isinstance(value, list | tuple) else (value,))
+    ]
 
 
 def _frozen(op: Op, target: Tensor, values: list[Any]) -> Tensor:
@@ -154,7 +158,9 @@ def _frozen(op: Op, target: Tensor, values: list[Any]) -> Tensor:
 
     The old values are copied only if a rule that will be needed keeps them.
     """
-    needs = tuple(isinstance(v, Tensor) and v.requires_grad for v in (values[p] for p in op.tensor_positions))
+    needs = tuple(
+        isinstance(v, Tensor) and v.requires_grad for v in (values[p] for p in op.tensor_positions)
+    )
     keeps_self = any(
         wanted and slot == ("in", 0)
         for slot, wanted in zip(op.slots, op.kept_slots(needs), strict=True)

@@ -74,7 +74,9 @@ def _common_dtype(flat: list[Any]) -> dtypes.dtype:
         if is_array(value):
             kind = dtypes.from_numpy(value.dtype)
             if value.ndim:
-                dimensioned = kind if dimensioned is None else dtypes.promote_types(dimensioned, kind)
+                dimensioned = (
+                    kind if dimensioned is None else dtypes.promote_types(dimensioned, kind)
+                )
             else:
                 zero_dim = kind if zero_dim is None else dtypes.promote_types(zero_dim, kind)
         else:

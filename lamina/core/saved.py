@@ -59,7 +59,8 @@ class Packed:
             door.set_grad_enabled(was_enabled)
         if _version_of(shown) != before:
             raise errors.SavedValueModified(
-                "A saved tensor pack hook is modifying its input in place: others use that tensor too",
+                "A saved tensor pack hook is modifying its input in place: others use "
+                "that tensor too",
                 help=["change a copy: start the hook with `t = t.clone()`"],
             )
 
@@ -104,7 +105,9 @@ def unpack(node: Node, entry: Any, F: Any) -> Any:
     if isinstance(entry, Tensor):
         cell = entry._cell
         if cell is not None and cell.changed_at > node.stamp:
-            raise blame.saved_value_modified(node, entry._array, cell, is_result=False, tensor=entry)
+            raise blame.saved_value_modified(
+                node, entry._array, cell, is_result=False, tensor=entry
+            )
         return entry._array if F is raw else entry
     if kind is tuple:
         return [unpack(node, item, F) for item in entry]
@@ -140,7 +143,9 @@ def _unpack_packed(node: Node, entry: Packed, F: Any) -> Any:
             ["return a tensor from the unpack hook, with the values that the pack hook was given"],
         )
     if F is raw:  # the derivative must have the dtype of what it is added to
-        return value._array if value._array.dtype == entry.dtype else value._array.astype(entry.dtype)
+        return (
+            value._array if value._array.dtype == entry.dtype else value._array.astype(entry.dtype)
+        )
     if entry.is_result:
         return _as_result(node, value._array, value._cell, entry.index)
     return _as_input(value, entry.edge)
@@ -179,7 +184,7 @@ def _alias_of(leaf: Tensor) -> AliasBackward0:
     return node
 
 
-# --- kept values as users see them -----------------------------------------------------------------
+# --- kept values as users see them ----------------------------------------------------------------
 
 
 @final
@@ -257,5 +262,3 @@ def raw_saved(node: Node, place: int) -> Any:
     if isinstance(entry, tuple):
         return tuple(SavedTensor(node, place, item) for item in range(len(entry)))
     return SavedTensor(node, place)
-
-

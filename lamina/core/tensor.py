@@ -24,6 +24,7 @@ from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, refresh
 from lamina.devices import backend_of, current_default, device, device_of, to_device
 
+
 @final
 class Size(tuple[int, ...]):
     """The lengths of a tensor's dimensions.
@@ -419,7 +420,9 @@ class Tensor:
         if self._node is not None:
             raise blame.deepcopy_of_non_leaf(self, "pickle")
         array = backend_of(self.device).to_host(self._array)
-        state_of = {key: value for key, value in self.__dict__.items() if key not in records.PRIVATE}
+        state_of = {
+            key: value for key, value in self.__dict__.items() if key not in records.PRIVATE
+        }
         return _rebuild, (array, self.dtype, str(self.device), self._requires_grad, state_of)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -560,7 +563,11 @@ def _pointer(array: Any) -> int:
 
 
 def _rebuild(
-    array: np.ndarray[Any, Any], kind: Any, where: str, requires_grad: bool, attributes: dict[str, Any]
+    array: np.ndarray[Any, Any],
+    kind: Any,
+    where: str,
+    requires_grad: bool,
+    attributes: dict[str, Any],
 ) -> Tensor:
     made = wrap(to_device(array, device(where)), (*here(), "unpickled", None, None))
     made._requires_grad = requires_grad

@@ -15,11 +15,20 @@ from lamina.core.op import offer
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
-from lamina.devices import CPU, backend_of, current_default, current_recorder, device, resolve
+from lamina.devices import (
+    CPU,
+    backend_of,
+    current_default,
+    current_recorder,
+    device,
+    resolve,
+    set_default,
+)
 
 __all__ = [
     "arange", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like",
-    "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "zeros", "zeros_like",
+    "get_default_device", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor",
+    "set_default_device", "zeros", "zeros_like",
 ]  # fmt: skip
 
 def place_of_device(where: Any) -> device:
@@ -27,6 +36,16 @@ def place_of_device(where: Any) -> device:
     if where is None:
         return current_default()
     return resolve(where if isinstance(where, device) else device(where))
+
+
+def set_default_device(device: Any) -> None:
+    """Make new tensors on a device from now on (in this thread); None means the CPU again."""
+    set_default(None if device is None else place_of_device(device))
+
+
+def get_default_device() -> device:
+    """The device on which new tensors are made."""
+    return current_default()
 
 
 def size_of(size: Sequence[Any]) -> tuple[int, ...]:

@@ -54,7 +54,9 @@ MISTAKES = [
     Mistake("t.sum()", TypeError, ""),
     Mistake("t.exp(x, banana=1)", TypeError, "banana"),
     Mistake("t.tensor('abc')", (TypeError, ValueError), ""),
-    Mistake("t.tensor([[1, 2], [3]])", ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
+    Mistake(
+        "t.tensor([[1, 2], [3]])", ValueError, "expected sequence of length 2 at dim 1 (got 1)"
+    ),
     Mistake("t.tensor([1, 'a'])", (TypeError, ValueError), ""),
     Mistake("t.from_numpy([1, 2])", TypeError, "expected np.ndarray"),
     Mistake("t.from_numpy(np.array(['a']))", TypeError, "can't convert np.ndarray"),

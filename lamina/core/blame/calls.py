@@ -116,7 +116,9 @@ def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.Device
 def _move_over(tensors: Sequence[Any], first: str) -> str:
     other = next((t for t in tensors if str(device_of(t._array)) != first), None)
     name = None if other is None else plain_name(other)
-    return f"move `{name}`: `{name}.to({first!r})`" if name else f"move one of them: `.to({first!r})`"
+    return (
+        f"move `{name}`: `{name}.to({first!r})`" if name else f"move one of them: `.to({first!r})`"
+    )
 
 
 def _broadcast_mismatch(
@@ -131,7 +133,8 @@ def _broadcast_mismatch(
                 names = [called(t, f"input {i}") for i, t in enumerate(tensors)]
                 return errors.ShapeMismatch(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
-                    f"non-singleton dimension {dimension}: {op.name} of {names[0]} {dims(first)} and "
+                    f"non-singleton dimension {dimension}: {op.name} of {names[0]} {dims(first)} "
+                    "and "
                     f"{names[k]} {dims(second)}",
                     [(place, "computed here"), *made_note(tensors[0]), *made_note(tensors[k])],
                     ["shapes broadcast from the right: make the sizes equal, or one of them 1 "

@@ -73,7 +73,8 @@ def _instead_of_change(change: Any, name: str | None) -> list[str]:
     target = name or reading.written_to(text) or "t"
     if ".step(" in text:
         return [
-            f"the graph was computed with the parameters as they were before `{short(text)}`: do the "
+            f"the graph was computed with the parameters as they were before `{short(text)}`: do "
+            "the "
             f"forward pass again after it, or call backward() before the step"
         ]
     help = []
@@ -85,7 +86,8 @@ def _instead_of_change(change: Any, name: str | None) -> list[str]:
         help.append(f"detach() shares memory: change a copy of it, `{detached}.clone()`")
     if not help:
         help.append(
-            f"change a copy: `{target} = {target}.clone()` before `{short(text)}`, or compute the change "
+            f"change a copy: `{target} = {target}.clone()` before `{short(text)}`, or compute the "
+            "change "
             "out of place, for example with torch.where(...)"
         )
     return help
@@ -106,7 +108,8 @@ def graph_freed(node: Any) -> errors.GraphFreed:
         headline = "the graph goes back into an earlier iteration, whose backward pass freed it"
         help = [
             f"cut it off between iterations: `{name} = {name}.detach()`",
-            "or, to differentiate through all iterations, add the losses and call backward() once, at the end",
+            "or, to differentiate through all iterations, add the losses and call backward() "
+            "once, at the end",
         ]
         return errors.GraphFreed(f"{_FREED}: {headline}", notes, help)
     if freed is not None and place_of(*freed) != now:
@@ -121,7 +124,8 @@ def graph_freed(node: Any) -> errors.GraphFreed:
         f"{_FREED}: the first backward freed what the graph had kept",
         notes,
         [
-            (f"keep it in the first pass: `{kept}`" if kept else "pass retain_graph=True in the first pass")
+            ("keep it in the first pass: "
+             f"`{kept}`" if kept else "pass retain_graph=True in the first pass")
             + "; or compute the result again before the second",
             "or add the losses and call backward() once",
         ],
@@ -206,7 +210,8 @@ def _carrier(freed: Any) -> str:
 def inference_saved(tensor: Any) -> errors.InferenceTensorError:
     """An inference tensor would have to be kept for backward."""
     return errors.InferenceTensorError(
-        f"Inference tensors cannot be saved for backward: {called(tensor)} was made in inference mode",
+        f"Inference tensors cannot be saved for backward: {called(tensor)} was made in inference "
+        "mode",
         [*made_note(tensor, "made here, in inference mode"),
          (this_place(), "would be kept here, for the derivative")],
         [inference_help(tensor)],

@@ -32,7 +32,8 @@ def flag_of_non_leaf(tensor: Any, wanted: bool) -> errors.NotALeafFlag:
     if wanted:
         help = [
             "leave it out: it requires grad already, since its inputs do",
-            f"to begin a new graph with its values, write `{name} = {name}.detach().requires_grad_()`",
+            f"to begin a new graph with its values, write `{name} = "
+            f"{name}.detach().requires_grad_()`",
         ]
     else:
         help = [
@@ -41,7 +42,8 @@ def flag_of_non_leaf(tensor: Any, wanted: bool) -> errors.NotALeafFlag:
         ]
     return errors.NotALeafFlag(
         "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-        f"variable in a subgraph that doesn't require differentiation use detach(): {called(tensor)} is "
+        "variable in a subgraph that doesn't require differentiation use detach(): "
+        f"{called(tensor)} is "
         "not a leaf, it was computed from others",
         [(this_place(), "changed here"), *made_note(tensor, "computed here")],
         help,
@@ -94,7 +96,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
     name = plain_name(tensor) or "t"
     if not hasattr(value, "_array"):
         raise errors.GradNotATensor(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}",
             [(this_place(), "assigned here")],
             [f"write `{name}.grad = torch.full_like({name}, {value!r})`"],
         )
@@ -105,23 +108,28 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         )
     if value._array.shape != tensor._array.shape:
         raise errors.GradAssignmentMismatch(
-            f"assigned grad has data of a different size: cannot assign a gradient of size {dims(value._array.shape)} to a tensor of "
-            f"size {dims(tensor._array.shape)}. Please ensure that the gradient and the tensor are the same size",
+            "assigned grad has data of a different size: cannot assign a gradient of size "
+            f"{dims(value._array.shape)} to a tensor of "
+            f"size {dims(tensor._array.shape)}. Please ensure that the gradient and the tensor "
+            "are the same size",
             [(this_place(), "assigned here"), *made],
             [
-                f"give it the tensor's shape: `.reshape({name}.shape)`, or make it with `torch.ones_like({name})`"
+                f"give it the tensor's shape: `.reshape({name}.shape)`, or make it with "
+                f"`torch.ones_like({name})`"
             ],
         )
     if value.dtype is not tensor.dtype:
         raise errors.GradAssignmentMismatch(
-            f"assigned grad has data of a different type: attempting to assign a gradient with dtype "
+            "assigned grad has data of a different type: attempting to assign a gradient with "
+            "dtype "
             f"{value.dtype} to a tensor with grad_dtype {tensor.dtype}",
             [(this_place(), "assigned here"), *made],
             [f"convert it: `.to({name}.dtype)`, or make it with `dtype={name}.dtype`"],
         )
     if value.device != tensor.device:
         raise errors.GradAssignmentMismatch(
-            f"assigned grad has data located on a different device: expected {tensor.device}, got {value.device}",
+            f"assigned grad has data located on a different device: expected {tensor.device}, got "
+            f"{value.device}",
             [(this_place(), "assigned here"), *made],
             [f"move it: `.to({name}.device)`"],
         )
@@ -154,7 +162,8 @@ def retain_without_grad(tensor: Any) -> errors.RetainGradRefused:
             *made_note(tensor, f"`{name}` was made here, and does not require grad"),
         ],
         [
-            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"
+            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it "
+            "is made"
         ],
     )
 
@@ -167,10 +176,12 @@ def hook_without_grad(tensor: Any) -> errors.HookRefused:
     help = reason.help
     if reason.kind == NEVER:
         help = [
-            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it is made"
+            f"ask for gradients first: `{name}.requires_grad_()`, or requires_grad=True where it "
+            "is made"
         ]
     return errors.HookRefused(
-        f"cannot register a hook on a tensor that doesn't require gradient: {called(tensor)}: {reason.words}",
+        f"cannot register a hook on a tensor that doesn't require gradient: {called(tensor)}: "
+        f"{reason.words}",
         [(place, "hooked here"), *(note for note in reason.notes if note[0] != place)],
         help,
     )
@@ -182,7 +193,8 @@ def check_hook_result(hook: Any, answer: Any, gradient: Any) -> None:
     notes = [(definition(hook), "the hook")]
     if gradient is None:
         raise errors.HookResultInvalid(
-            f"can't replace a None gradient with a non-None value: no gradient reached hook '{name}'",
+            "can't replace a None gradient with a non-None value: no gradient reached hook "
+            f"'{name}'",
             notes,
             ["return None when called with None"],
         )
@@ -196,14 +208,16 @@ def check_hook_result(hook: Any, answer: Any, gradient: Any) -> None:
     expected = getattr(gradient, "_array", gradient)
     if array.shape != expected.shape:
         raise errors.HookResultInvalid(
-            f"hook '{name}' has changed the size of value: from {dims(expected.shape)} to {dims(array.shape)}",
+            f"hook '{name}' has changed the size of value: from {dims(expected.shape)} to "
+            f"{dims(array.shape)}",
             notes,
             ["return a gradient of the same shape"],
         )
     if array.dtype != expected.dtype:
         was, got = (dtypes.from_numpy(a.dtype) for a in (expected, array))
         raise errors.HookResultInvalid(
-            f"hook '{name}' has changed the type of value (was {legacy_type(was)} got {legacy_type(got)})",
+            f"hook '{name}' has changed the type of value (was {legacy_type(was)} got "
+            f"{legacy_type(got)})",
             notes,
             [f"convert the result: `.to({was!r})`"],
         )
@@ -235,11 +249,13 @@ def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
     place = this_place()
     name = plain_name(tensor)
     return errors.DeepcopyOfNonLeaf(
-        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+        "at "
         f"the moment: {called(tensor)} is not a leaf, it carries the history of its computation",
         [*made_note(tensor, "computed here"), (place, f"{what} was asked for here")],
         [
-            f"keep it without its history: `{name or 't'}.detach()`, or set it to None before copying",
+            f"keep it without its history: `{name or 't'}.detach()`, or set it to None before "
+            "copying",
         ],
     )
 
@@ -264,7 +280,8 @@ def non_leaf_optimized(tensor: Any) -> errors.NonLeafOptimized:
     made = made_note(tensor, "computed here")
     text = made[0][0].expression if made and made[0][0] is not None else ""
     return errors.NonLeafOptimized(
-        f"can't optimize a non-leaf Tensor: {name} was computed from others, and its .grad is never filled",
+        f"can't optimize a non-leaf Tensor: {name} was computed from others, and its .grad is "
+        "never filled",
         [
             *made,
             *(

@@ -32,7 +32,8 @@ def no_graph(index: int, tensor: Any) -> errors.NoGraph:
     if place.line not in lines:
         notes.append((place, "backward pass"))
     return errors.NoGraph(
-        f"element {index} of tensors does not require grad and does not have a grad_fn: {reason.words}",
+        f"element {index} of tensors does not require grad and does not have a grad_fn: "
+        f"{reason.words}",
         notes,
         reason.help,
     )
@@ -82,14 +83,16 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
         )
     if gradient._array.shape != tensor._array.shape:
         raise errors.GradShapeMismatch(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {dims(gradient._array.shape)} and "
+            f"Mismatch in shape: grad_output[{index}] has a shape of "
+            f"{dims(gradient._array.shape)} and "
             f"output[{index}] has a shape of {dims(tensor._array.shape)}.",
             [(this_place(), "given here"), *made_note(tensor, "the output was computed here")],
             _fitting(tensor, gradient),
         )
     if tensor.dtype.is_complex != gradient.dtype.is_complex:
         raise errors.GradShapeMismatch(
-            f"For complex Tensors, both grad_output and output are required to have the same dtype. "
+            "For complex Tensors, both grad_output and output are required to have the same "
+            "dtype. "
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
             f"output[{index}] has a dtype of {tensor.dtype}.",
             [(this_place(), "given here")],
@@ -166,7 +169,8 @@ def input_without_grad(tensor: Any) -> errors.NoGraph:
     reason = reason_for(tensor)
     place = this_place()
     return errors.NoGraph(
-        f"One of the differentiated Tensors does not require grad: {called(tensor)}: {reason.words}",
+        f"One of the differentiated Tensors does not require grad: {called(tensor)}: "
+        f"{reason.words}",
         [(place, "asked for here"), *reason.notes],
         [f"call `{a_name(tensor)}.requires_grad_()` before the computation"]
         if reason.kind == "never"

@@ -191,7 +191,11 @@ def written_value(statement: str) -> str | None:
     try:
         (tree,) = ast.parse(statement.strip()).body
         match tree:
-            case ast.Assign(_, value) | ast.AugAssign(_, _, value) | ast.Expr(ast.Call(_, [value, *_])):
+            case (
+                ast.Assign(_, value)
+                | ast.AugAssign(_, _, value)
+                | ast.Expr(ast.Call(_, [value, *_]))
+            ):
                 return bracketed(ast.unparse(value))
     except Exception:
         pass

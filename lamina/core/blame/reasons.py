@@ -71,7 +71,8 @@ def _never(tensor: Any, cause: Any, place: Place) -> Reason:
         NEVER,
         "no input of its computation requires grad",
         [(place, f"{subject}, without requires_grad")],
-        [f"ask for gradients before computing: `{name}.requires_grad_()`, or requires_grad=True where it "
+        [f"ask for gradients before computing: `{name}.requires_grad_()`, or requires_grad=True "
+         "where it "
          "is made" if name else _ASK],
     )  # fmt: skip
 
@@ -108,7 +109,9 @@ def values_read_out(cause: Any) -> Reason | None:
     )
 
 
-_FROM_DATA: Final = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "new_tensor"})
+_FROM_DATA: Final = frozenset(
+    {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "new_tensor"}
+)
 
 
 def reason_in_words(reason: str, op: str, place: Place) -> Reason:
@@ -135,7 +138,8 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
     if reason == origins.CUT_COPIED:
         return Reason(
             reason,
-            "it holds copies of numbers, in a new leaf that is not connected to where they came from",
+            "it holds copies of numbers, in a new leaf that is not connected to where they came "
+            "from",
             [(place, "the values were copied here, without their history")],
             _instead_of_copy(text),
         )
@@ -144,7 +148,8 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
             reason,
             "a gradient has no history unless it is computed with create_graph=True",
             [(place, "this gradient was computed here without create_graph=True, so not recorded")],
-            [f"to differentiate it again, compute it with create_graph=True: `{_with_create_graph(text)}`"
+            ["to differentiate it again, compute it with create_graph=True: "
+             f"`{_with_create_graph(text)}`"
              if _with_create_graph(text) else "compute it with create_graph=True"],
         )  # fmt: skip
     if reason == origins.CUT_FROZEN:
@@ -152,7 +157,8 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
             reason,
             "it was computed from frozen tensors only",
             [(place, "frozen here: requires_grad was switched off")],
-            ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients of the "
+            ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients "
+             "of the "
              "data, give it requires_grad=True"],
         )  # fmt: skip
     if reason == origins.CUT_INTEGER and op != "to_copy" and op not in _INDEX_OPS:
@@ -204,7 +210,8 @@ def _detached(place: Place) -> Reason:
             "nn.Parameter makes a new leaf, cut off from what it was computed from",
             [(place, "a new leaf without history begins here")],
             [
-                "compute it anew in forward() from the parameter it depends on, or assign it without nn.Parameter"
+                "compute it anew in forward() from the parameter it depends on, or assign it "
+                "without nn.Parameter"
             ],
         )
     source = reading.receiver(text)
@@ -241,7 +248,8 @@ def _instead_of_integers(op: str, text: str) -> list[str]:
         "stay in floating point where a gradient is needed",
         f"to round forward and let the gradient pass unchanged (straight-through): "
         f"`{source} + ({source}.trunc() - {source}).detach()`",
-        "a position to look up can be learned by interpolation: weight the two neighbouring entries",
+        "a position to look up can be learned by interpolation: weight the two neighbouring "
+        "entries",
     ]
 
 
@@ -251,7 +259,8 @@ def _not_differentiable(reason: str, op: str, place: Place) -> Reason:
     if op in _INDEX_OPS:
         words = f"{_of(op)} gives an index, which has no derivative"
         help = [
-            "for a choice that can be learned, weight with softmax; for the value, use max() or min()"
+            "for a choice that can be learned, weight with softmax; for the value, use max() or "
+            "min()"
         ]
         if op == "argmax":
             help.append(

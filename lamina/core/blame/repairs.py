@@ -209,7 +209,11 @@ def masked_inside(line: str, expression: str) -> str | None:
 def _masked(source: str, condition: str, is_first: bool) -> str:
     """A value, and 1 where the condition leaves it unused."""
     ones = f"torch.ones_like({source})"
-    return f"torch.where({condition}, {source}, {ones})" if is_first else f"torch.where({condition}, {ones}, {source})"
+    return (
+        f"torch.where({condition}, {source}, {ones})"
+        if is_first
+        else f"torch.where({condition}, {ones}, {source})"
+    )
 
 
 def _masked_call(call: ast.Call, condition: str, is_first: bool) -> str | None:

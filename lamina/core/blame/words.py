@@ -16,9 +16,8 @@ INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or us
 def inference_help(tensor: Any) -> str:
     """What to do about a tensor that was made in inference mode."""
     name = a_name(tensor)
-    return (
-        f"outside inference_mode, clone it: `{name}.clone()`; or make it under torch.no_grad() instead"
-    )
+    return f"outside inference_mode, clone it: `{name}.clone()`; or make it under torch.no_grad() instead"
+
 
 Note = tuple[Place | None, str]
 
@@ -62,7 +61,8 @@ def op_name(name: str) -> str:
 
 
 _WORDS: Final = {
-    "to_copy": "the conversion", "slice_view": "indexing", "select": "indexing", "index": "indexing",
+    "to_copy": "the "
+               "conversion", "slice_view": "indexing", "select": "indexing", "index": "indexing",
     "broadcast_to": "expand", "contract": "einsum", "copied": "clone", "rdiv": "div", "rpow": "pow",
     "linear_of_matrix": "linear", "linear_of_batch": "linear", "linear_of_vector": "linear",
     "linear_of_batch_without_bias": "linear",

@@ -38,7 +38,8 @@ def check_inplace(name: str, target: Any, records: bool) -> None:
             _check_view(target, target._view)
     if _overlaps(target._array):
         raise errors.OverlappingWrite(
-            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single "
             "memory location. Please clone() the tensor before performing the operation.",
             [
                 (this_place(), "written here"),
@@ -79,7 +80,8 @@ def _leaf(target: Any) -> errors.LeafModified:
     else:
         help.append(f"to go on computing with the result, change a copy: `{name}.clone()`")
     return errors.LeafModified(
-        f"a leaf Variable that requires grad is being used in an in-place operation: {called(target)} "
+        "a leaf Variable that requires grad is being used in an in-place operation: "
+        f"{called(target)} "
         "would no longer be the leaf that collects .grad",
         [(place, "changed here"), *made_note(target, f"the leaf `{name}` was made here")],
         help,
@@ -112,7 +114,8 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
         node_name = getattr(getattr(node, "node", node), "name", lambda: op_name)()
         base_name = a_name(view.base, "y")
         return errors.MultiViewModified(
-            f"Output {target._node.index if hasattr(target._node, 'index') else 0} of {node_name} is a view and is being modified inplace. This view is the "
+            f"Output {target._node.index if hasattr(target._node, 'index') else 0} of {node_name} "
+            "is a view and is being modified inplace. This view is the "
             "output of a function that returns multiple views. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an "
             "out-of-place one.",
@@ -131,7 +134,8 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
         )
     mode = "no_grad" if view.creation == "no_grad" else "inference"
     return errors.NoGradViewModified(
-        f"A view was created in {mode} mode and is being modified inplace with grad mode enabled: how "
+        f"A view was created in {mode} mode and is being modified inplace with grad mode enabled: "
+        "how "
         "the view depends on its base was not recorded",
         made,
         [
@@ -148,7 +152,8 @@ def stale_view(target: Any) -> RuntimeError:
 
 def _inference(target: Any) -> errors.InferenceTensorError:
     return errors.InferenceTensorError(
-        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+        "clone "
         "to get a normal tensor before doing inplace update.",
         [(this_place(), "changed here"), *made_note(target, "made here, in inference mode")],
         [inference_help(target)],
@@ -160,7 +165,8 @@ def check_write(name: str, target: Any, result: Any) -> None:
     array = target._array
     if result.shape != array.shape:
         raise errors.WriteShapeMismatch(
-            f"output with shape {dims(array.shape)} doesn't match the broadcast shape {dims(result.shape)}",
+            f"output with shape {dims(array.shape)} doesn't match the broadcast shape "
+            f"{dims(result.shape)}",
             [(this_place(), "written here"), *made_note(target)],
             ["an in-place operation can't change the shape: compute out of place instead"],
         )
@@ -196,7 +202,8 @@ def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
         if records or (target.requires_grad and state.grad_enabled):
             culprit = next((t for t in tensors if t.requires_grad), target)
             raise errors.OutWithGrad(
-                f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+                f"{name}(): functions with out=... arguments don't support automatic "
+                "differentiation, "
                 f"but one of the arguments requires grad: {called(culprit)}",
                 [
                     (this_place(), "out= was given here"),
