@@ -22,32 +22,26 @@ from lamina.ops.normalization import (
 __all__ = ["batch_norm", "instance_norm"]
 
 
-def _batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-    eps: float,
-) -> tuple[Any, ...]:  # fmt: skip
-    mean, variance = (None, None) if training else (running_mean, running_var)
-    return kernels.batch_norm_forward(input, weight, bias, mean, variance, eps)
+def _batch_norm(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    return kernels.batch_norm_forward(input, weight, bias, None, None, eps)
 
 
 def _batch_norm_backward(
-    g: Any, input: Any, mean: Any, rate: Any, weight: Any, training: bool, eps: float, needs: Any
+    gradients: Any, input: Any, mean: Any, variance: Any, weight: Any, eps: float, needs: Any
 ) -> tuple[Any, Any, Any]:
     """The same on tensors, as a function of the input alone: to be differentiated again."""
-    along = (-1, *[1] * (input._array.ndim - 2))
-    dims = (0, *range(2, input._array.ndim))
-    if training:
-        standard, rate = standard_values(input, dims, eps)
-    else:
-        rate = rate.detach().reshape(along)
-        standard = (input - mean.detach().reshape(along)) * rate
+    g, g_mean, g_variance = gradients
+    g = traced.zeros_like(input) if g is None else g
+    ndim = input._array.ndim
+    along, dims = (-1, *[1] * (ndim - 2)), (0, *range(2, ndim))
+    standard, rate = standard_values(input, dims, eps)
     scaled = g if weight is None else g * weight.reshape(along)
-    if not needs[0]:
-        of_input = None
-    elif training:
-        of_input = through_statistics(scaled, standard, rate, dims)
-    else:
-        of_input = scaled * rate
+    of_input = through_statistics(scaled, standard, rate, dims)
+    scale = 1 / max(math.prod(input.shape) // max(input.shape[1], 1), 1)
+    if g_mean is not None:
+        of_input = of_input + g_mean.reshape(along) * scale
+    if g_variance is not None:
+        of_input = of_input + g_variance.reshape(along) * (2 * scale) * standard / rate
     return (
         of_input,
         traced.channel_sums(g * standard) if needs[1] else None,
@@ -56,21 +50,57 @@ def _batch_norm_backward(
 
 
 offer("batch_norm_backward", in_float(kernels.batch_norm_backward), _batch_norm_backward)
-_batch_norm_op = operation(
+_of_batch = operation(
     "batch_norm",
     _batch_norm,
-    tensors="input ?weight ?bias ?running_mean ?running_var",
-    grad=lambda F, g, input, out1, out2, weight, training, eps, needs: (
-        *F.batch_norm_backward(g[0], input, out1, out2, weight, training, eps, needs),
-        None,
-        None,
+    tensors="input ?weight ?bias",
+    grad=lambda F, g, input, out1, out2, weight, eps, needs: F.batch_norm_backward(
+        g, input, out1, out2, weight, eps, needs
     ),
     node_name="NativeBatchNormBackward0",
     samples=lambda make: [
-        sample(make(3, 2, 4), make(2), make(2), None, None, True, 1e-5),
-        sample(make(4, 2), None, None, make(2), make(2, low=0.5), False, 1e-5),
+        sample(make(3, 2, 4), make(2), make(2), 1e-5),
+        sample(make(4, 2), None, None, 1e-5),
     ],
-    doc="Channels with mean 0 and variance 1, scaled and shifted; with their statistics.",
+    doc="Channels with mean 0 and variance 1, scaled and shifted; with their means and variances.",
+)
+
+
+def _fixed_batch_norm(
+    input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
+) -> Any:
+    return kernels.batch_norm_forward(input, weight, bias, mean, variance, eps)[0]
+
+
+def _for_channels(F: Any, value: Any, ndim: int) -> Any:
+    return F.reshape(value, (-1, *[1] * (ndim - 2)))
+
+
+def _fixed_input_rule(F: Any, g: Any, weight: Any, variance: Any, eps: float) -> Any:
+    slope = F.rsqrt(variance + eps)
+    return g * _for_channels(F, slope if weight is None else slope * weight, g.ndim)
+
+
+def _fixed_weight_rule(F: Any, g: Any, input: Any, mean: Any, variance: Any, eps: float) -> Any:
+    away = input - _for_channels(F, mean, g.ndim)
+    return F.channel_sums(g * away) * F.rsqrt(variance + eps)
+
+
+_with_fixed = operation(
+    "batch_norm_with_fixed_statistics",
+    _fixed_batch_norm,
+    tensors="input ?weight ?bias mean variance",
+    grad={
+        "input": _fixed_input_rule,
+        "weight": _fixed_weight_rule,
+        "bias": lambda F, g: F.channel_sums(g),
+    },
+    node_name="NativeBatchNormBackward0",
+    samples=lambda make: [
+        sample(make(4, 2, 3), make(2), make(2), make(2), make(2, low=0.5), 1e-5),
+        sample(make(4, 2), None, None, make(2), make(2, low=0.5), 1e-5),
+    ],
+    doc="Channels shifted and scaled by given means and variances.",
 )
 
 
@@ -132,10 +162,10 @@ def batch_norm(
         raise errors.InvalidArgument(
             "batch_norm: Expected running_mean and running_var to be defined when training=False"
         )
-    out, mean, _, variance = _batch_norm_op(
-        input, weight, bias, running_mean, running_var, training, eps
-    )
-    if training and (running_mean is not None or running_var is not None):
+    if not training:
+        return _with_fixed(input, weight, bias, running_mean, running_var, eps)
+    out, mean, variance = _of_batch(input, weight, bias, eps)
+    if running_mean is not None or running_var is not None:
         with no_grad():
             if running_mean is not None:
                 _average_in(running_mean, mean, momentum)

@@ -10,6 +10,7 @@ from lamina import errors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
+from lamina.ops.constants import constant_like
 from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced, share
 
 __all__: list[str] = []
@@ -289,7 +290,7 @@ def multi_margin_loss(
 
 
 def _one_hot(target: Any, classes: int) -> Any:
-    return np.expand_dims(target, -1) == np.arange(classes)
+    return np.expand_dims(target, -1) == constant_like(target, np.arange(classes))
 
 
 def _multi_margin_parts(input: Any, target: Any, weight: Any, margin: float) -> tuple[Any, ...]:

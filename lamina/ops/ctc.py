@@ -126,7 +126,7 @@ def _ctc_slope(
         through = forward + backward - scores
         through = np.where(np.isneginf(forward) | np.isneginf(backward), -math.inf, through)
         shares = np.exp(through + loss[None, :, None])
-    one_hot = np.expand_dims(labels, -1) == np.arange(log_probs.shape[2])
+    one_hot = np.expand_dims(labels, -1) == constant_like(labels, np.arange(log_probs.shape[2]))
     expected = np.swapaxes(
         np.matmul(np.swapaxes(shares, 0, 1), one_hot.astype(log_probs.dtype)), 0, 1
     )

@@ -70,7 +70,7 @@ def _bag_max(input: Any, bags: Any, takes_part: Any, count: int) -> tuple[Any, A
     values = np.where(np.expand_dims(takes_part, -1), input, -math.inf)
     best = np.full_like(input, -math.inf, shape=(count, input.shape[1]))
     np.maximum.at(best, bags, values)
-    rows = np.expand_dims(np.arange(input.shape[0]), -1)
+    rows = constant_like(bags, np.arange(input.shape[0])[:, None])
     is_best = (values == best[bags]) & np.expand_dims(takes_part, -1)
     place = np.full_like(bags, input.shape[0], shape=best.shape)
     np.minimum.at(place, bags, np.where(is_best, rows, input.shape[0]))
@@ -109,6 +109,9 @@ _bag_max_op = operation(
     tensors="input bags takes_part",
     grad={"input": lambda F, g, out1, input_shape: F.bag_max_spread(g[0], out1, input_shape[0])},
     node_name="EmbeddingBagBackward0",
+    samples=lambda make: [
+        sample(make.distinct(4, 3), np.array([0, 0, 2, 2]), np.array([True, True, True, False]), 3)
+    ],
     doc="The largest of each bag's numbers in each column.",
 )
 

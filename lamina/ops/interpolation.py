@@ -130,11 +130,12 @@ def _resample(input: Any, taps: Any, sizes: Any) -> Any:
     for k, (index, weights) in enumerate(taps):
         axis = k - rank
         if weights is None:
-            input = np.take(input, index[0], axis=axis)
+            input = np.take(input, constant_like(input, index[0]), axis=axis)
             continue
         shape = (-1, *[1] * (rank - 1 - k))
         total: Any = 0
         for places, share in zip(index, weights, strict=True):
+            places = constant_like(input, places)
             share = constant_like(input, share.astype(input.dtype).reshape(shape))
             total = total + np.take(input, places, axis=axis) * share
         input = total

@@ -34,13 +34,20 @@ def _layer_norm(
 
 
 def _layer_norm_backward(
-    g: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: float, needs: Any
-) -> tuple[Any, Any, Any]:
+    gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: float,
+    needs: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """The same on tensors, as a function of the input alone: to be differentiated again."""
+    g, *others = gradients
+    g = traced.zeros_like(input) if g is None else g
     dims = tuple(range(-len(size), 0))
     standard, rate = standard_values(input, dims, eps)
+    of_input = through_statistics(g if weight is None else g * weight, standard, rate, dims)
+    if any(other is not None for other in others):
+        count = math.prod(size)
+        of_input = of_input + kernels.through_moments(*others, standard, rate, count)
     return (
-        through_statistics(g if weight is None else g * weight, standard, rate, dims),
+        of_input,
         traced.sum_to_size(g * standard, size) if needs[1] else None,
         traced.sum_to_size(g, size) if needs[2] else None,
     )
@@ -65,7 +72,7 @@ _layer_norm_op = operation(
     _layer_norm,
     tensors="input ?weight ?bias",
     grad=lambda F, g, input, out1, out2, weight, normalized_shape, eps, needs: (
-        F.layer_norm_backward(g[0], input, out1, out2, weight, normalized_shape, eps, needs)
+        F.layer_norm_backward(g, input, out1, out2, weight, normalized_shape, eps, needs)
     ),
     node_name="NativeLayerNormBackward0",
     samples=lambda make: [
@@ -135,17 +142,23 @@ def _group_norm(
 
 
 def _group_norm_backward(
-    g: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: float, needs: Any
-) -> tuple[Any, Any, Any]:
+    gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: float,
+    needs: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """The same on tensors, as a function of the input alone: to be differentiated again."""
+    g, *others = gradients
+    g = traced.zeros_like(input) if g is None else g
     shape = input.shape
     rows = (shape[0], groups, math.prod(shape[1:]) // groups)
     standard, rate = standard_values(input.reshape(rows), (-1,), eps)
     scaled = g if weight is None else g * weight.reshape(-1, *[1] * (len(shape) - 2))
-    of_input = through_statistics(scaled.reshape(rows), standard, rate, (-1,)).reshape(shape)
+    of_input = through_statistics(scaled.reshape(rows), standard, rate, (-1,))
+    if any(other is not None for other in others):
+        few = (None if other is None else other.unsqueeze(-1) for other in others)
+        of_input = of_input + kernels.through_moments(*few, standard, rate, rows[2])
     spread = standard.reshape(shape)
     return (
-        of_input,
+        of_input.reshape(shape),
         traced.channel_sums(g * spread) if needs[1] else None,
         traced.channel_sums(g) if needs[2] else None,
     )
@@ -157,7 +170,7 @@ _group_norm_op = operation(
     _group_norm,
     tensors="input ?weight ?bias",
     grad=lambda F, g, input, out1, out2, weight, num_groups, eps, needs: F.group_norm_backward(
-        g[0], input, out1, out2, weight, num_groups, eps, needs
+        g, input, out1, out2, weight, num_groups, eps, needs
     ),
     node_name="NativeGroupNormBackward0",
     samples=lambda make: [
@@ -216,16 +229,20 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float) -> tup
 
 
 def _rms_norm_backward(
-    g: Any, input: Any, rate: Any, weight: Any, size: Any, eps: float, needs: Any
+    gradients: Any, input: Any, rate: Any, weight: Any, size: Any, eps: float, needs: Any
 ) -> tuple[Any, Any]:
     """The gradients on tensors, as a function of the input alone: to be differentiated again."""
+    g, of_rate = gradients
+    g = traced.zeros_like(input) if g is None else g
     dims = tuple(range(-len(size), 0))
     rate = traced.rsqrt(traced.mean(input * input, dims, True) + eps)
     standard = input * rate
     scaled = g if weight is None else g * weight
-    along = traced.mean(scaled * standard, dims, True)
-    of_weight = traced.sum_to_size(g * standard, size) if needs[1] else None
-    return (scaled - standard * along) * rate, of_weight
+    of_input = (scaled - standard * traced.mean(scaled * standard, dims, True)) * rate
+    if of_rate is not None:
+        count = math.prod(size)
+        of_input = of_input + kernels.through_moments(None, of_rate, standard, rate, count)
+    return of_input, traced.sum_to_size(g * standard, size) if needs[1] else None
 
 
 offer("rms_norm_backward", in_float(kernels.rms_norm_backward), _rms_norm_backward)
@@ -235,7 +252,7 @@ _rms_norm_op = operation(
     _rms_norm,
     tensors="input ?weight",
     grad=lambda F, g, input, out1, weight, normalized_shape, eps, needs: F.rms_norm_backward(
-        g[0], input, out1, weight, normalized_shape, eps, needs
+        g, input, out1, weight, normalized_shape, eps, needs
     ),
     node_name="MulBackward0",
     samples=lambda make: [

@@ -41,12 +41,24 @@ def rows_backward(gradient: Any, standard: Any, rate: Any) -> Any:
     return gradient
 
 
+def through_moments(g_mean: Any, g_rate: Any, standard: Any, rate: Any, count: int) -> Any:
+    """The gradient of values from those of their mean and of 1 / deviation (either may be None).
+
+    Operators alone: it serves arrays and tensors.
+    """
+    made = standard * 0 if g_rate is None else standard * (-(rate * rate) * g_rate / count)
+    return made if g_mean is None else made + g_mean / count
+
+
 def layer_norm_backward(
-    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
+    gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias, where `needs` asks for them."""
+    g, *others = gradients
+    if g is None:
+        g = np.zeros_like(input)
     shape = mean.size, math.prod(size)
-    rows, g = input.reshape(shape), gradient.reshape(shape)
+    rows, g = input.reshape(shape), g.reshape(shape)
     of_weight = of_bias = of_input = None
     if needs[2]:
         of_bias = np.add.reduce(g, axis=0).reshape(size)
@@ -57,24 +69,33 @@ def layer_norm_backward(
         if needs[0]:
             scaled = g.copy() if weight is None else g * weight.reshape(-1)
             of_input = rows_backward(scaled, standard, rate.reshape(-1, 1)).reshape(input.shape)
+    if needs[0] and any(other is not None for other in others):
+        standard = (input - mean) * rate
+        of_input = of_input + through_moments(*others, standard, rate, shape[1])
     return of_input, of_weight, of_bias
 
 
 def rms_norm_backward(
-    gradient: Any, input: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
+    gradients: Any, input: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any]:
     """The gradients of input and weight, where `needs` asks for them."""
+    g, of_rate = gradients
+    if g is None:
+        g = np.zeros_like(input)
     shape = rate.size, math.prod(size)
-    g, rate = gradient.reshape(shape), rate.reshape(-1, 1)
-    standard = input.reshape(shape) * rate
+    g, flat_rate = g.reshape(shape), rate.reshape(-1, 1)
+    standard = input.reshape(shape) * flat_rate
     of_weight = np.add.reduce(g * standard, axis=0).reshape(size) if needs[1] else None
     if not needs[0]:
         return None, of_weight
     made = g.copy() if weight is None else g * weight.reshape(-1)
     standard *= np.expand_dims(np.vecdot(made, standard), -1) / max(shape[1], 1)
     made -= standard
-    made *= rate
-    return made.reshape(input.shape), of_weight
+    made *= flat_rate
+    made = made.reshape(input.shape)
+    if of_rate is not None:
+        made = made + through_moments(None, of_rate, input * rate, rate, shape[1])
+    return made, of_weight
 
 
 def _by_channel(array: Any, channels: int) -> Any:
@@ -84,23 +105,30 @@ def _by_channel(array: Any, channels: int) -> Any:
 
 
 def group_norm_backward(
-    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: Any, needs: Any
+    gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias, where `needs` asks for them."""
+    g, *others = gradients
+    if g is None:
+        g = np.zeros_like(input)
     batch, channels = input.shape[:2]
-    g = _by_channel(gradient, channels)
+    g = _by_channel(g, channels)
     of_weight = of_bias = of_input = None
     if needs[2]:
         of_bias = np.sum(g, axis=(0, 2))
     if needs[0] or needs[1]:
         rows = input.reshape(batch * groups, input.size // max(batch * groups, 1))
-        rate = rate.reshape(-1, 1)
-        standard = standardize(rows, mean.reshape(-1, 1), rate)
+        rates, means = rate.reshape(-1, 1), mean.reshape(-1, 1)
+        standard = standardize(rows, means, rates)
         if needs[1]:
             of_weight = np.sum(g * standard.reshape(g.shape), axis=(0, 2))
         if needs[0]:
             scaled = g.copy() if weight is None else g * weight[:, None]
-            of_input = rows_backward(scaled.reshape(rows.shape), standard, rate)
+            of_input = rows_backward(scaled.reshape(rows.shape), standard, rates)
+            if any(other is not None for other in others):
+                standard = standardize(rows, means, rates)
+                flat = (None if other is None else other.reshape(-1, 1) for other in others)
+                of_input = of_input + through_moments(*flat, standard, rates, rows.shape[1])
             of_input = of_input.reshape(input.shape)
     return of_input, of_weight, of_bias
 
@@ -118,48 +146,46 @@ def channel_moments(values: Any) -> tuple[Any, Any]:
 
 def batch_norm_forward(
     input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
-) -> tuple[Any, Any, Any, Any]:
-    """Normalized channels; their means, 1 / deviations, and variances.
-
-    Given no mean and variance, those of the batch are used.
-    """
+) -> tuple[Any, Any, Any]:
+    """Normalized channels, their means and variances (those of the batch if none are given)."""
     values = _by_channel(input, input.shape[1])
     if mean is None:
         mean, variance = channel_moments(values)
     rate = 1 / np.sqrt(variance + eps)
-    slope = rate if weight is None else rate * weight
     # Subtracting the mean first keeps digits that `slope * x + shift` would lose.
     made = values - mean[:, None]
-    made *= slope[:, None]
+    made *= (rate if weight is None else rate * weight)[:, None]
     if bias is not None:
         made += bias[:, None]
-    return made.reshape(input.shape), mean, rate, variance
+    return made.reshape(input.shape), mean, variance
 
 
 def batch_norm_backward(
-    gradient: Any, input: Any, mean: Any, rate: Any, weight: Any, training: bool, eps: Any,
-    needs: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    gradients: Any, input: Any, mean: Any, variance: Any, weight: Any, eps: Any, needs: Any
+) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias, where `needs` asks for them."""
-    g = _by_channel(gradient, input.shape[1])
-    uses_batch = training and needs[0]
-    of_bias = np.sum(g, axis=(0, 2)) if needs[2] or uses_batch else None
+    g, g_mean, g_variance = gradients
+    if g is None:
+        g = np.zeros_like(input)
+    g = _by_channel(g, input.shape[1])
+    scale = 1 / max(g.shape[0] * g.shape[2], 1)
+    of_bias = np.sum(g, axis=(0, 2)) if needs[0] or needs[2] else None
     of_weight = of_input = None
-    slope = rate if weight is None else rate * weight
-    if needs[1] or uses_batch:
+    if needs[0] or needs[1]:
+        rate = 1 / np.sqrt(variance + eps)
         standard = _by_channel(input, input.shape[1]) - mean[:, None]
         standard *= rate[:, None]
         of_weight = np.sum(g * standard, axis=(0, 2))
-    if uses_batch:
-        scale = 1 / max(g.shape[0] * g.shape[2], 1)
-        standard *= (of_weight * scale)[:, None]
-        of_input = g - standard
-        of_input -= (of_bias * scale)[:, None]
-        of_input *= slope[:, None]
-    elif needs[0]:
+    if needs[0]:
+        slope = rate if weight is None else rate * weight
+        along, level = of_weight * slope, of_bias * slope
+        if g_variance is not None:
+            along = along - 2 * g_variance / rate
+        if g_mean is not None:
+            level = level - g_mean
+        standard *= (along * scale)[:, None]
         of_input = g * slope[:, None]
-    return (
-        None if of_input is None else of_input.reshape(input.shape),
-        of_weight if needs[1] else None,
-        of_bias if needs[2] else None,
-    )
+        of_input -= standard
+        of_input -= (level * scale)[:, None]
+        of_input = of_input.reshape(input.shape)
+    return of_input, of_weight if needs[1] else None, of_bias if needs[2] else None
