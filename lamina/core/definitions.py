@@ -46,7 +46,7 @@ def returned(function: Any, count: int | None = None) -> Place | None:
 
 
 def earlier_assignment(code: CodeType, line: int, name: str) -> Place | None:
-    """The value last assigned to a variable above a line of the same function, as the source has it."""
+    """The value last assigned to a variable above a line of its function, as the source has it."""
     try:
         source = source_file(code.co_filename)
         if source is None or not name.isidentifier():

@@ -79,7 +79,7 @@ def note_pass(place: Position, roots: Any, returned: bool) -> None:
 
 
 def note_cut(place: Position, op: str, reason: str, tensors: Any, deep: bool = True) -> None:
-    """Note that an operation's result left the graph of its inputs; `deep`: and of what is behind."""
+    """Note that a result left the graph of its inputs; `deep`: and of the leaves behind them."""
     found = [tensor for tensor in tensors if tensor._requires_grad]
     if deep:
         found = [leaf for tensor in found for leaf in leaves_behind(tensor)]

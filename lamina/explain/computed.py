@@ -69,7 +69,8 @@ def _kept(subject: Subject) -> Explanation | None:
     state = "holds" if subject.tensor._grad is not None else "will hold, after a backward pass,"
     return explained(
         Cause.FINE,
-        f"{subject.called} is not a leaf, but retain_grad() was called: its .grad {state} the gradient",
+        f"{subject.called} is not a leaf, but retain_grad() was called: its .grad {state} the "
+        "gradient",
         subject.made("computed here"),
     )
 
@@ -117,7 +118,8 @@ def _moved(subject: Subject) -> Explanation | None:
     notes += made_note(leaf, f"{original}, which collects the gradient, was made here")
     return explained(
         Cause.MOVED_AFTER_REQUIRES_GRAD,
-        f"{subject.called} is not a leaf: it is the result of a {what}, which is a recorded operation",
+        f"{subject.called} is not a leaf: it is the result of a {what}, which is a recorded "
+        "operation",
         notes,
         _instead_of_move(subject, leaf, name, keyword),
     )
@@ -134,7 +136,10 @@ def _instead_of_move(subject: Subject, leaf: Any, name: str | None, keyword: str
         if name is not None:
             help.append(f"the gradient is collected in the leaf: `{name}.grad`")
         if again is not None:
-            help.append(f"to collect it here, call requires_grad_() after the {_move_word(keyword)}: `{again}`")
+            help.append(
+                f"to collect it here, call requires_grad_() after the {_move_word(keyword)}: "
+                f"`{again}`"
+            )
     help.append(f"or create it as it should be, with {keyword}= and requires_grad=True")
     return help
 
@@ -158,7 +163,8 @@ def _written_to(subject: Subject) -> Explanation | None:
         help.insert(0, f"to keep it a leaf, write values without history: `{target}.detach()`")
     return explained(
         Cause.LEAF_LOST,
-        f"{subject.called} is not a leaf any more: values with a history were written into it in place",
+        f"{subject.called} is not a leaf any more: values with a history were written into it in "
+        "place",
         [(place, "written here: since then it is a computed tensor"), *made],
         help,
     )
@@ -218,7 +224,8 @@ def _carried_over(subject: Subject) -> Explanation | None:
     notes.append((node_place(freed[0]), "part of that history; backward() has used it already"))
     return explained(
         Cause.GRAPH_CARRIED_OVER,
-        f"{subject.called} is a computed tensor that holds the history of {times} iterations, whose "
+        f"{subject.called} is a computed tensor that holds the history of {times} iterations, "
+        "whose "
         "graphs it keeps alive: memory grows",
         notes,
         help,
@@ -256,7 +263,8 @@ def _shared_memory(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.SHARED_MEMORY,
-        f"the values of {subject.called} were changed through another tensor that shares its memory",
+        f"the values of {subject.called} were changed through another tensor that shares its "
+        "memory",
         [
             (place, "changed here, without a record in the graph"),
             (alias, f"detach() made a tensor over {subject.called}'s memory"),

@@ -24,7 +24,7 @@ class Holding(NamedTuple):
     name: str
     """The attribute of `module` that holds it, directly or in a list."""
     kind: str
-    """"parameter", "buffer", "plain" (an attribute), or "list", "tuple", "dict" (an element of one)."""
+    """"parameter", "buffer", "plain" (an attribute), or "list", "tuple", "dict" (holding it)."""
     is_deep: bool
     """Whether it is a parameter of a module that is such an element."""
 

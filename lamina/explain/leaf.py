@@ -68,7 +68,8 @@ def _cleared(subject: Subject) -> Explanation | None:
         return None
     place = place_of(*cleared)
     help = [
-        "read it before it is cleared, or test `if {0}.grad is not None`; the next backward() fills it again"
+        "read it before it is cleared, or test `if {0}.grad is not None`; the next backward() "
+        "fills it again"
     ]
     if ".zero_grad(" in place.expression:
         zeros = repairs.with_keyword(place.expression, "set_to_none", "False")
@@ -80,7 +81,8 @@ def _cleared(subject: Subject) -> Explanation | None:
         ]
     return explained(
         Cause.CLEARED,
-        f"{subject.called} is a leaf, and its .grad was cleared: set to None after it had been filled",
+        f"{subject.called} is a leaf, and its .grad was cleared: set to None after it had been "
+        "filled",
         [(place, "cleared here"), *_last_fill(subject)],
         [line.format(subject.name) for line in help],
     )
@@ -103,7 +105,8 @@ def _returned(subject: Subject) -> Explanation | None:
     instead = f"`{reading.bracketed(output)}.backward()`" if output else "backward()"
     return explained(
         Cause.BACKWARD_NOT_RUN,
-        f"{subject.called} is a leaf whose .grad is empty: autograd.grad() returned its gradient and does not "
+        f"{subject.called} is a leaf whose .grad is empty: autograd.grad() returned its gradient "
+        "and does not "
         "fill .grad",
         [(place, "returned here"), *subject.made("made here")],
         [f"use the returned tensor, or call {instead}, which fills `{subject.name}.grad`"],
@@ -116,11 +119,13 @@ def _not_run(subject: Subject) -> Explanation | None:
     name = subject.name
     return explained(
         Cause.BACKWARD_NOT_RUN,
-        f"{subject.called} is a leaf that requires grad, and no backward() has reached it yet: .grad is None "
+        f"{subject.called} is a leaf that requires grad, and no backward() has reached it yet: "
+        ".grad is None "
         "until then",
         subject.made("made here"),
         [
-            f"call backward() on a result computed from it first, or test `if {name}.grad is not None`"
+            f"call backward() on a result computed from it first, or test `if {name}.grad is not "
+            "None`"
         ],
     )
 
@@ -141,7 +146,8 @@ def _not_reached(subject: Subject) -> Explanation | None:
         reason = reason_in_words(cut.reason, cut.op, place_of(cut.code, cut.lasti))
         return explained(
             cause_of_reason(reason.kind),
-            f"{subject.called} is a leaf without a gradient: its values left the graph, since {reason.words}",
+            f"{subject.called} is a leaf without a gradient: its values left the graph, since "
+            f"{reason.words}",
             [*reason.notes, *ran],
             reason.help,
         )
@@ -149,7 +155,8 @@ def _not_reached(subject: Subject) -> Explanation | None:
     if numbers is not None:
         return explained(
             Cause.CONVERTED_TO_PYTHON,
-            f"{subject.called} is a leaf without a gradient: the pass began at a tensor made of numbers, since "
+            f"{subject.called} is a leaf without a gradient: the pass began at a tensor made of "
+            "numbers, since "
             f"{numbers.words}",
             [*numbers.notes, *ran],
             numbers.help,
@@ -161,14 +168,15 @@ def _not_reached(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.NOT_REACHED,
-        f"{subject.called} is a leaf without a gradient: no path leads to it from what was differentiated",
+        f"{subject.called} is a leaf without a gradient: no path leads to it from what was "
+        "differentiated",
         [*ran, *subject.made("made here")],
         [f"compute the loss from `{subject.name}`, without detach(), .item() or numpy on the way"],
     )
 
 
 def _root_of_numbers(one: records.Pass) -> Any:
-    """The reason why a root of a pass has no history, if it was made of numbers that were read out."""
+    """Why a root of a pass has no history, if it was made of numbers that were read out."""
     for reference in one.roots:
         root = reference()
         if root is not None and root._node is None and root._origin is not None:
@@ -201,7 +209,8 @@ def _from_broken_root(subject: Subject, root: Any, ran: list[Note]) -> Explanati
     reason = reason_for(root)
     return explained(
         cause_of_reason(reason.kind),
-        f"{subject.called} is a leaf without a gradient: the pass began at a tensor without history, since "
+        f"{subject.called} is a leaf without a gradient: the pass began at a tensor without "
+        "history, since "
         f"{reason.words}",
         [*reason.notes, *_asked(root), *ran],
         reason.help,
@@ -222,7 +231,8 @@ def _forced(subject: Subject) -> Explanation | None:
         return None
     return explained(
         cause_of_reason(reason.kind),
-        f"{subject.called} is a leaf: it was computed, but its history is gone, since {reason.words}; no "
+        f"{subject.called} is a leaf: it was computed, but its history is gone, since "
+        f"{reason.words}; no "
         "gradient flows from it to anything else",
         [*reason.notes, *_asked(subject.tensor)],
         reason.help,
@@ -237,7 +247,8 @@ def _cut_parameter(subject: Subject) -> Explanation | None:
     reason = reason_for(subject.tensor)
     return explained(
         Cause.DETACHED,
-        f"{subject.called} is a leaf that collects its own gradient, and none goes on from there: {reason.words}",
+        f"{subject.called} is a leaf that collects its own gradient, and none goes on from there: "
+        f"{reason.words}",
         reason.notes,
         reason.help,
     )
@@ -253,13 +264,14 @@ def _made_of_numbers(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.CONVERTED_TO_PYTHON,
-        f"{subject.called} is a leaf, and no gradient flows from it to anything else: {reason.words}",
+        f"{subject.called} is a leaf, and no gradient flows from it to anything else: "
+        f"{reason.words}",
         reason.notes,
         reason.help,
     )
 
 
-# --- several gradients -----------------------------------------------------------------------------
+# --- several gradients ---------------------------------------------------------------------------
 
 
 def _accumulated(subject: Subject) -> Explanation | None:
@@ -280,10 +292,12 @@ def _accumulated(subject: Subject) -> Explanation | None:
     name = subject.name
     return explained(
         Cause.ACCUMULATED,
-        f"{subject.called} is a leaf whose .grad holds the sum of {count} backward passes: each adds to it",
+        f"{subject.called} is a leaf whose .grad holds the sum of {count} backward passes: each "
+        "adds to it",
         notes,
         [
-            f"if that is not meant, clear it between the passes: `optimizer.zero_grad()`, or `{name}.grad = None`"
+            "if that is not meant, clear it between the passes: `optimizer.zero_grad()`, or "
+            f"`{name}.grad = None`"
         ],
     )
 
@@ -294,9 +308,7 @@ def _fills_since_zeroed(grad: Any, places: list[Any]) -> int:
     if cell is None:
         return len(places)
     known = set(places)
-    count = 0
-    for change in reversed(cell.changes or ()):
+    for count, change in enumerate(reversed(cell.changes or ())):
         if (change.code, change.lasti) not in known:
             return count
-        count += 1
     return len(places)

@@ -33,7 +33,8 @@ def explain_lost_parameter(subject: Subject) -> Explanation | None:
 def _buffer(subject: Subject, holding: Holding) -> Explanation:
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
-        f"{subject.called} requires grad, but is registered in {type(holding.module).__name__} as a buffer: it "
+        f"{subject.called} requires grad, but is registered in {type(holding.module).__name__} as "
+        "a buffer: it "
         "is not in parameters(), and no optimizer will get it from there",
         subject.made("made here"),
         [f"register it as a parameter: `self.{holding.name} = nn.Parameter(...)`"],
@@ -54,11 +55,13 @@ def _plain_tensor(subject: Subject, holding: Holding) -> Explanation:
     help = [f"make it a parameter: `{repaired}`" if repaired else "wrap it in nn.Parameter(...)"]
     if "Parameter(" in text:
         help.append(
-            "or convert the whole module afterwards, with `.to(...)` or `.double()`: that keeps its parameters"
+            "or convert the whole module afterwards, with `.to(...)` or `.double()`: that keeps "
+            "its parameters"
         )
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
-        f"{subject.called} is not registered in {kind}, so it is missing from parameters(): {reason}",
+        f"{subject.called} is not registered in {kind}, so it is missing from parameters(): "
+        f"{reason}",
         notes,
         help,
     )
@@ -80,7 +83,8 @@ def _in_plain_list(subject: Subject, holding: Holding) -> Explanation:
             )
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
-        f"{subject.called} requires grad, but is not registered in {kind}: its `{holding.name}` is a plain "
+        f"{subject.called} requires grad, but is not registered in {kind}: its `{holding.name}` "
+        "is a plain "
         f"Python {holding.kind}, and a module does not look inside it for {sort}",
         [*notes, *subject.made("made here")],
         [help],
@@ -102,7 +106,8 @@ def explain_missing_in_optimizer(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.OPTIMIZER_LACKS_PARAMETER,
-        f"{subject.called} is a leaf that requires grad, but it is in no optimizer: step() will not change it",
+        f"{subject.called} is a leaf that requires grad, but it is in no optimizer: step() will "
+        "not change it",
         [
             *subject.made("made here"),
             *_built(holder, "this optimizer has other parameters of the model"),
@@ -124,7 +129,8 @@ def _stale(subject: Subject, optimizer: Any, position: Any) -> Explanation:
     )
     return explained(
         Cause.OPTIMIZER_LACKS_PARAMETER,
-        f"{subject.called} is a leaf and gets gradients, but step() will not change it: the optimizer still "
+        f"{subject.called} is a leaf and gets gradients, but step() will not change it: the "
+        "optimizer still "
         "holds the parameter that it replaced",
         [(place, "replaced here"), *built],
         [f"to change the values only: `with torch.no_grad(): {target}.copy_(...)`",
@@ -145,7 +151,9 @@ def _optimizer_of_siblings(holding: Holding) -> Any:
     """An optimizer that has other parameters of the same module or of one around it."""
     top = holding.module
     for _ in range(DEPTH):
-        parent = next((m for m in live_modules() if any(c is top for c in m._modules.values())), None)
+        parent = next(
+            (m for m in live_modules() if any(c is top for c in m._modules.values())), None
+        )
         if parent is None:
             break
         top = parent

@@ -55,12 +55,16 @@ class Subject:
         return owner if holding.kind in ("parameter", "buffer", "plain") else f"a tensor in {owner}"
 
     def name_of(self, other: Any) -> str | None:
-        """What the program calls a tensor; else the name it was made under, if that is free here."""
+        """What the program calls a tensor; else the name it was made under, if it is free."""
         found = name_of(other, self._frame)
         if found is not None and "[" not in found:
             return found
         made = first_name(other)
-        if made is None or self._is_bound(made) or (other is not self.tensor and made == self.plain_name):
+        if (
+            made is None
+            or self._is_bound(made)
+            or (other is not self.tensor and made == self.plain_name)
+        ):
             return found
         return made
 

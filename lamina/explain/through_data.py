@@ -23,7 +23,8 @@ def explain_data_change(subject: Subject) -> Explanation | None:
         again = f"compute `{result}` again after it" if result else "compute that again after it"
         return explained(
             Cause.DONE_THROUGH_DATA,
-            f"{subject.called} was changed through .data, which bypasses autograd's check: a derivative "
+            f"{subject.called} was changed through .data, which bypasses autograd's check: a "
+            "derivative "
             "that had kept the old values uses the new ones",
             [
                 (place, "changed here, unnoticed"),
@@ -80,7 +81,8 @@ def explain_data_flag(subject: Subject) -> Explanation | None:
     owner = reading.data_owner(place.expression) or subject.name
     return explained(
         Cause.DONE_THROUGH_DATA,
-        f"{subject.called} is a leaf that still requires grad: .data gives another tensor each time, and a "
+        f"{subject.called} is a leaf that still requires grad: .data gives another tensor each "
+        "time, and a "
         "flag set there has no effect on the tensor itself",
         [(place, "set on a temporary tensor here"), *subject.made("made here")],
         [f"set it on the tensor itself: `{owner}.requires_grad_(False)`"],

@@ -33,9 +33,7 @@ def cause_of_reason(kind: str) -> Cause:
 def explain_untracked(subject: Subject) -> Explanation:
     """Why a tensor does not require grad."""
     tensor = subject.tensor
-    intro = (
-        f"{subject.called} is a leaf that does not require grad, and its .grad is never filled"
-    )
+    intro = f"{subject.called} is a leaf that does not require grad, and its .grad is never filled"
     if (
         "frozen_at" in subject.notes
         and tensor._origin is not None
@@ -46,7 +44,8 @@ def explain_untracked(subject: Subject) -> Explanation:
     if reason.kind == NEVER and not tensor.dtype.is_differentiable:
         return explained(
             Cause.INTEGER_DTYPE,
-            f"{intro}: it is {tensor.dtype.name}, and only floating-point and complex numbers carry gradients",
+            f"{intro}: it is {tensor.dtype.name}, and only floating-point and complex numbers "
+            "carry gradients",
             subject.made("made here"),
             [f"convert it first: `{subject.name}.float().requires_grad_()`"],
         )
@@ -56,7 +55,8 @@ def explain_untracked(subject: Subject) -> Explanation:
             f"{intro}: it was made in inference mode, and can take no part in a graph",
             [*reason.notes, *subject.made("made here")],
             [
-                f"clone it outside inference_mode: `{subject.name}.clone()`; or use no_grad() instead"
+                f"clone it outside inference_mode: `{subject.name}.clone()`; or use no_grad() "
+                "instead"
             ],
         )
     notes = [*reason.notes, *subject.made(f"{subject.called} was computed here")]

@@ -50,7 +50,8 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
             node = _first_nan(root)
             return explained(
                 Cause.NAN,
-                f"{subject.called} is a leaf, and its .grad has NaN in it, since the forward pass gave NaN",
+                f"{subject.called} is a leaf, and its .grad has NaN in it, since the forward pass "
+                "gave NaN",
                 [(node_place(node), f"{op_word(node)} gives NaN here, or was given it")],
                 _without_nan(node),
             )
@@ -59,7 +60,8 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
             f"{subject.called} is a leaf, and its .grad has NaN in it",
             [],
             [
-                "run the pass again under torch.autograd.set_detect_anomaly(True): it stops where NaN first appears"
+                "run the pass again under torch.autograd.set_detect_anomaly(True): it stops where "
+                "NaN first appears"
             ],
         )
     first = found[0]
@@ -77,7 +79,8 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
     assert place is not None
     return explained(
         Cause.NAN,
-        f"{subject.called} is a leaf, and its .grad has NaN in it: an infinite derivative was multiplied by 0",
+        f"{subject.called} is a leaf, and its .grad has NaN in it: an infinite derivative was "
+        "multiplied by 0",
         notes,
         _away_from(first, place),
     )
@@ -103,7 +106,10 @@ def _infinite(trouble: records.Trouble) -> str:
     if trouble.kind == "divide by zero":
         return f"the derivative of {trouble.op} is infinite at 0"
     if trouble.is_masked:
-        return f"the derivative of {trouble.op} is infinite here, and the gradient that arrives is 0: 0 * inf gives nan"
+        return (
+            f"the derivative of {trouble.op} is infinite here, and the gradient that arrives is 0: "
+            "0 * inf gives nan"
+        )
     return f"the derivative of {trouble.op} is not finite here"
 
 
@@ -122,7 +128,9 @@ def _away_from(trouble: records.Trouble, place: Place) -> list[str]:
     if trouble.op in ("log", "log2", "log10"):
         changed = f"{reading.bracketed(operand)}.clamp(min=1e-12)"
         again = repairs.with_operand(place.expression, operand, changed)
-        return ["keep the argument away from 0" + (f": `{again}`" if again else ": clamp(min=1e-12)")]
+        return [
+            "keep the argument away from 0" + (f": `{again}`" if again else ": clamp(min=1e-12)")
+        ]
     if trouble.op in ("div", "reciprocal"):
         return ["keep the divisor away from 0: add a small number such as 1e-12, or clamp it"]
     return ["keep the argument away from that point: clamp it, or add a small number such as 1e-12"]
@@ -144,7 +152,8 @@ def explain_nan_values(subject: Subject) -> Explanation | None:
         source = reading.receiver(place.expression) or "x"
         return explained(
             Cause.NAN,
-            f"{subject.called} is NaN: {word} of a single value divides by n - 1 = 0 degrees of freedom, 0 / 0",
+            f"{subject.called} is NaN: {word} of a single value divides by n - 1 = 0 degrees of "
+            "freedom, 0 / 0",
             [(place, "computed here")],
             [f"divide by n instead: `{source}.{word}(correction=0)`, or leave single values out"],
         )
@@ -163,7 +172,10 @@ _DOMAINS: Final = {"sqrt": "0", "log": "1e-12", "log2": "1e-12", "log10": "1e-12
 def _without_nan(node: Any) -> list[str]:
     word, place = op_word(node), node_place(node)
     if word not in _DOMAINS:
-        return [f"look at what goes into {word}: 0 / 0, inf - inf, a root or logarithm of a negative number"]
+        return [
+            f"look at what goes into {word}: 0 / 0, inf - inf, a root or logarithm of a negative "
+            "number"
+        ]
     low = _DOMAINS[word]
     operand = next(iter(argument_names(place)), "")
     changed = f"{reading.bracketed(operand)}.clamp(min={low})"
@@ -244,7 +256,8 @@ def explain_zero_derivative(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.ZERO_DERIVATIVE,
-        f"{subject.called} is not a leaf, and no gradient gets past {op_word(node)}: its derivative is zero "
+        f"{subject.called} is not a leaf, and no gradient gets past {op_word(node)}: its "
+        "derivative is zero "
         "wherever it exists",
         [(node_place(node), f"{op_word(node)} is flat: its derivative is 0")],
         instead_of_flat(node),
@@ -263,7 +276,8 @@ def explain_zero_gradient(subject: Subject) -> Explanation | None:
     node = flat[0]
     return explained(
         Cause.ZERO_DERIVATIVE,
-        f"{subject.called} is a leaf, and its .grad is all zeros: the derivative of {op_word(node)} is zero "
+        f"{subject.called} is a leaf, and its .grad is all zeros: the derivative of "
+        f"{op_word(node)} is zero "
         "wherever it exists",
         [(node_place(node), f"{op_word(node)} is flat: its derivative is 0")],
         instead_of_flat(node),

@@ -53,7 +53,8 @@ class SourceOfParameters:
         name = name_of_object(self.generator)
         again = repairs.with_argument(place.expression, 0, call)
         return EmptyParameterList(
-            "optimizer got an empty parameter list: the generator it was given is used up, it can be "
+            "optimizer got an empty parameter list: the generator it was given is used up, it can "
+            "be "
             "read only once",
             [*notes, (place, "read here again")],
             [
@@ -68,7 +69,8 @@ class SourceOfParameters:
         frozen = [p for p in held if not p.requires_grad]
         if len(frozen) < len(held):
             return EmptyParameterList(
-                f"optimizer got an empty parameter list: none of the {len(held)} parameters of {kind} "
+                f"optimizer got an empty parameter list: none of the {len(held)} parameters of "
+                f"{kind} "
                 "passed the filter",
                 [(place, "filtered here")],
                 ["look at the filter's condition"],
@@ -79,7 +81,8 @@ class SourceOfParameters:
             if position is not None
         ]
         return EmptyParameterList(
-            f"optimizer got an empty parameter list: all {len(held)} parameters of {kind} are frozen",
+            f"optimizer got an empty parameter list: all {len(held)} parameters of {kind} are "
+            "frozen",
             [*notes, (place, "filtered here")],
             ["unfreeze what should train: `requires_grad_(True)`"],
         )

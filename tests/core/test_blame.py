@@ -101,7 +101,8 @@ CASES = [
     (errors.GradNotATensor, """
         p = torch.zeros(4, requires_grad=True)
         p.grad = 1.0
-     """, "expected to be a Tensor or None", ["p.grad = 1.0"], "`p.grad = torch.full_like(p, 1.0)`"),
+     """, "expected to be a Tensor or None", ["p.grad = 1.0"],
+     "`p.grad = torch.full_like(p, 1.0)`"),
     (errors.DataMismatch, """
         p = torch.zeros(4, requires_grad=True)
         p.data = torch.ones(4, dtype=torch.int64)
@@ -112,7 +113,8 @@ CASES = [
         params = nn.Linear(2, 2).parameters()
         n = sum(p.numel() for p in params)
         torch.optim.SGD(params, lr=0.1)
-     """, "empty parameter list", ["(p.numel() for p in params)", "torch.optim.SGD(params, lr=0.1)"],
+     """, "empty parameter list",
+     ["(p.numel() for p in params)", "torch.optim.SGD(params, lr=0.1)"],
      "`params = list(nn.Linear(2, 2).parameters())`"),
     (errors.EmptyParameterList, """
         class Net(nn.Module):

@@ -22,7 +22,7 @@ from lamina.core.provenance import place_of
 
 
 def no_graph(index: int, tensor: Any) -> errors.NoGraph:
-    """backward() from a tensor without a graph: says what cut it off, or that nothing required grad."""
+    """backward() from a tensor without a graph: says what cut it off, if anything did."""
     place = this_place()
     reason = reason_for(tensor)
     notes = list(reason.notes)
@@ -152,10 +152,11 @@ def unused_input(position: int, tensor: Any, roots: Any) -> errors.UnusedInput:
 
 def _by_source(text: str, source: str | None) -> str:
     if source is None:
-        return "differentiate by a tensor that the output was computed from, or compute the output from this one"
+        return "differentiate by what the output was computed from, or compute it from this tensor"
     changed = repairs.with_argument(text, 1, source)
     how = f"`{changed}`" if changed else f"differentiate by `{source}`"
-    return f"differentiate by `{source}` and index the result: {how}; or compute the output from the part"
+    instead = "or compute the output from the part"
+    return f"differentiate by `{source}` and index the result: {how}; {instead}"
 
 
 def cut_from(tensor: Any) -> records.Cut | None:

@@ -78,7 +78,8 @@ def _never(tensor: Any, cause: Any, place: Place) -> Reason:
 
 
 _CREATED: Final = frozenset({
-    "tensor", "from_numpy", "as_tensor", "zeros", "ones", "full", "empty", "rand", "randn", "arange",
+    "tensor", "from_numpy", "as_tensor", "zeros", "ones", "full", "empty", "rand", "randn",
+    "arange",
     "linspace", "eye", "Tensor", "unpickled", "randint", "zeros_like", "ones_like", "full_like",
 })  # fmt: skip
 

@@ -43,7 +43,7 @@ def leaf_last(expression: str) -> str | None:
 
 
 class _FlagRemover(ast.NodeTransformer):
-    """Takes `requires_grad=True`, `.requires_grad_()` and `nn.Parameter(...)` out of an expression."""
+    """Takes `requires_grad=True`, `requires_grad_()`, `nn.Parameter()` out of an expression."""
 
     def __init__(self) -> None:
         self.removed = 0

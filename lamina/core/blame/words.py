@@ -16,7 +16,8 @@ INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or us
 def inference_help(tensor: Any) -> str:
     """What to do about a tensor that was made in inference mode."""
     name = a_name(tensor)
-    return f"outside inference_mode, clone it: `{name}.clone()`; or make it under torch.no_grad() instead"
+    instead = "or make it under torch.no_grad() instead"
+    return f"outside inference_mode, clone it: `{name}.clone()`; {instead}"
 
 
 Note = tuple[Place | None, str]

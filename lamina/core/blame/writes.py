@@ -184,7 +184,8 @@ def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None
 
 
 def _word(kind: dtypes.dtype) -> str:
-    words = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool",
+    words = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int",
+             "bool": "Bool",
              "int16": "Short", "int8": "Char", "uint8": "Byte", "float16": "Half",
              "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
     return words.get(kind.name, kind.name)
