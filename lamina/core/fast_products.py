@@ -242,6 +242,11 @@ class AffineNode(OpNode):
 
     affine_rules: tuple[Any, Any, Any] = (None, None, None)
 
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the gradients go to; without a bias there are two."""
+        return super().next_functions[self.context[0] is None :]
+
     def unpack(self, F: Any, slot: int) -> Any:
         """The kept value of one slot of the op, checked."""
         if self.saved is None:

@@ -21,12 +21,18 @@ __all__: list[str] = []
 # --- arguments ---------------------------------------------------------------------------------
 
 
+_NORMS: dict[str | None, Norm] = {
+    None: "backward",
+    "backward": "backward",
+    "forward": "forward",
+    "ortho": "ortho",
+}
+
+
 def _norm_of(norm: str | None) -> Norm:
-    if norm is None:
-        return "backward"
-    if norm == "backward" or norm == "forward" or norm == "ortho":
-        return norm
-    raise refuse(f'Invalid normalization mode: "{norm}"')
+    if norm not in _NORMS:
+        raise refuse(f'Invalid normalization mode: "{norm}"')
+    return _NORMS[norm]
 
 
 def _floating(name: str, input: Any, *, is_real: bool = False) -> Any:
