@@ -344,14 +344,9 @@ from lamina.ops.matrix_sums import (
     baddbmm,
 )
 from lamina.ops.memory import (
-    channels_last,
-    channels_last_3d,
     clone,
-    contiguous_format,
     detach,
     detach_,
-    memory_format,
-    preserve_format,
 )
 from lamina.ops.moments import (
     std,

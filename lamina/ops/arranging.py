@@ -15,13 +15,13 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import PROMOTE, traced
 from lamina.core.provenance import here
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, wrap
+from lamina.core.tensor import Tensor, contiguous_format, wrap
 from lamina.devices import to_device
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.broadcasting import broadcast_to
 from lamina.ops.creation import place_of_device
-from lamina.ops.joining import at_least, stack
-from lamina.ops.memory import clone, contiguous_format
+from lamina.ops.joining import at_least, rows_first, stack
+from lamina.ops.memory import clone
 from lamina.ops.shape import flatten, reshape, unsqueeze, view
 from lamina.ops.windows import diagonal_copy
 
@@ -350,7 +350,7 @@ def _triangle(name: str, function: Any) -> Any:
     def kernel(input: Any, diagonal: int = 0) -> Any:
         if input.ndim < 2:
             raise _refused(f"{name}: input tensor must have at least 2 dimensions")
-        return function(input, diagonal)
+        return rows_first(function(input, diagonal))
 
     return kernel
 
@@ -426,7 +426,7 @@ def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
         raise _refused(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     length = input.shape[-1]
     size = length + abs(offset)
-    base = np.zeros_like(input, shape=(*input.shape[:-1], size * size))
+    base = np.zeros_like(input, shape=(*input.shape[:-1], size * size), order="C")
     # In a flat square matrix the elements of a diagonal are equally far apart.
     start = offset if offset >= 0 else -offset * size
     base[..., start : start + length * (size + 1) : size + 1] = input

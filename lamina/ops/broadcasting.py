@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lamina import errors
+from lamina import dtypes, errors
 from lamina.core.blame.words import dims as listed
-from lamina.core.blame.words import made_note, this_place
+from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -38,8 +38,9 @@ def _expanded_size(input: Any, size: Any) -> tuple[int, ...]:
     shape = input.shape
     extra = len(size) - len(shape)
     if extra < 0:
+        word = legacy_type(dtypes.from_numpy(input.dtype))
         raise errors.ShapeMismatch(
-            f"expand(torch.Tensor{{{listed(shape)}}}, size={listed(size)}): the number of sizes provided "
+            f"expand({word}{{{listed(shape)}}}, size={listed(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})",
             [(this_place(), "called here")],
@@ -169,5 +170,7 @@ def sum_to_size_method(self: Tensor, *size: Any, **named: Any) -> Tensor:
             f"size {{{listed(wanted)}}} is not expandable to size {{{listed(shape)}}}.",
             [(this_place(), "called here")],
         )
+    if not self.dtype.is_differentiable:
+        self = self.to(dtypes.int64)  # type: ignore[attr-defined]  sums of integers are int64
     found: Tensor = traced.sum_to_size(self, wanted)
     return found

@@ -136,8 +136,8 @@ def _listed(part: Any) -> Tensor:
     return wrap(array if array.dtype.kind == "b" else array.astype(np.int64), None)
 
 
-def parse(tensor: Tensor, index: Any) -> Parsed:
-    """Take an index apart."""
+def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
+    """Take an index apart. `x[:]` is a view when read; `x[:] = v` writes to x itself."""
     shape = tensor._array.shape
     parts = [_simplified(part, None) for part in _parts_of(index)]
     used = 0
@@ -169,7 +169,7 @@ def parse(tensor: Tensor, index: Any) -> Parsed:
             axis += 1
         elif part.__class__ is slice:
             start, stop, step = _range_of(part, shape[axis])
-            if start != 0 or stop < shape[axis] or step != 1 or len(parts) == 1:
+            if start != 0 or stop < shape[axis] or step != 1 or (len(parts) == 1 and not is_written):
                 found.steps.append((slice_dim, dim, start, stop, step))
             found.key.append(slice(start, stop, step))
             axis, dim = axis + 1, dim + 1
@@ -281,19 +281,17 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
             [(this_place(), "assigned here")],
             ["make a tensor of it: torch.tensor(...)"],
         )
-    parsed = parse(self, index)
+    parsed = parse(self, index, is_written=True)
     if not records and not door.is_watched and self._array.__class__ is ndarray:
         _write_now(self, parsed, value)
         return
     seen = _viewed(self, parsed)
-    if seen is self and not parsed.indices:
-        seen = alias(self)
     if parsed.indices:
         put_at(seen, parsed.indices, tuple(parsed.places), _as_value(seen, value), False)
     elif isinstance(value, Tensor):
         copy_(seen, _without_leading_ones(value, seen._array.ndim))
     else:
-        fill_(seen, value)
+        fill_(seen, _as_value(seen, value))
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
@@ -317,7 +315,8 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     """Write with NumPy where nothing is recorded and all is on the host."""
     if self._view is not None and self._view.version != self._cell.version:  # type: ignore[union-attr]
         refresh(self)
-    blame.check_inplace("set item", self, False)
+    if self._cell is INFERENCE:
+        blame.check_inplace("set item", self, False)
     array = self._array
     if parsed.key and not (parsed.indices and all(part is _WHOLE for part in parsed.key)):
         array = array[(*parsed.key, Ellipsis)]
@@ -334,6 +333,8 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
         except (IndexError, ValueError) as error:
             raise put_trouble(error, array, key, np.asarray(source)) from None
     else:
+        if not array.flags.c_contiguous:
+            blame.check_inplace("set item", wrap(array, self._origin), False)
         try:
             array[...] = source
         except ValueError:

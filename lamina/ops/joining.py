@@ -33,10 +33,6 @@ def _is_skipped(shape: tuple[int, ...]) -> bool:
 
 
 def _cat(tensors: Any, dim: int = 0) -> Any:
-    if not tensors:
-        raise errors.InvalidValue(
-            "torch.cat(): expected a non-empty list of Tensors", [(this_place(), "called here")]
-        )
     parts = [part for part in tensors if not _is_skipped(part.shape)]
     if not parts:
         return np.concatenate(tensors, axis=axis_of(dim, 1))
@@ -48,10 +44,15 @@ def _cat(tensors: Any, dim: int = 0) -> Any:
         )
     axis = axis_of(dim, parts[0].ndim)
     try:
-        return np.concatenate(parts, axis=axis)
+        return rows_first(np.concatenate(parts, axis=axis))
     except ValueError:
         _check_joined([part.shape for part in tensors], axis)
         raise
+
+
+def rows_first(array: Any) -> Any:
+    """The array row by row in memory: NumPy gives results the order of their inputs."""
+    return array if array.flags.c_contiguous else array.copy("C")
 
 
 def _check_joined(shapes: list[tuple[int, ...]], axis: int) -> None:
@@ -123,6 +124,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
     >>> lamina.cat([lamina.tensor([1, 2]), lamina.tensor([3])])
     tensor([1, 2, 3])
     """
+    if not tensors and isinstance(tensors, tuple | list):
+        raise errors.InvalidValue(
+            "torch.cat(): expected a non-empty list of Tensors", [(this_place(), "called here")]
+        )
     found: Tensor = _cat_op(tensors, dim, out=out)
     return found
 
@@ -138,10 +143,6 @@ def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> 
 
 
 def _stack(tensors: Any, dim: int = 0) -> Any:
-    if not tensors:
-        raise errors.InvalidArgument(
-            "stack expects a non-empty TensorList", [(this_place(), "called here")]
-        )
     first = tensors[0].shape
     for place, part in enumerate(tensors):
         if part.shape != first:
@@ -152,7 +153,7 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
             )
     axis = axis_of(dim, len(first) + 1)
     place = (slice(None),) * axis + (None, ...)
-    return np.concatenate([part[place] for part in tensors], axis=axis)
+    return rows_first(np.concatenate([part[place] for part in tensors], axis=axis))
 
 
 def _stack_grads(F: Any, g: Any, tensors_dtype: Any, dim: int) -> list[Any]:
@@ -179,6 +180,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
     tensor([[1, 3],
             [2, 4]])
     """
+    if isinstance(tensors, tuple | list):
+        _listed(tensors, "stack")
     found: Tensor = _stack_op(tensors, dim, out=out)
     return found
 

@@ -59,7 +59,7 @@ def _embedding_backward(
     input: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
     width = input.shape[-1]
-    base = np.zeros_like(input, shape=(count, width))
+    base = np.zeros_like(input, shape=(count, width), order="C")
     rows = input.reshape(-1, width)
     if padding_idx >= 0 or scale_grad_by_freq:
         rows = rows * _weights_of(indices, padding_idx, scale_grad_by_freq, input.dtype)[:, None]
@@ -160,7 +160,7 @@ def _one_hot(input: Any, num_classes: int = -1) -> Any:
     if not input.size:
         if num_classes <= 0:
             raise refused("Can not infer total number of classes from empty tensor.")
-        return np.zeros_like(input, shape=(*input.shape, num_classes))
+        return np.zeros_like(input, shape=(*input.shape, num_classes), order="C")
     if num_classes == -1 or input.__class__ is ndarray:
         if int(input.min()) < 0:
             raise refused("Class values must be non-negative.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Any
 
 import numpy as np
 
@@ -16,40 +16,26 @@ from lamina.core.origins import CUT_DETACH
 from lamina.core.provenance import here
 from lamina.core.records import note_cut
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, cell_of, root_of, set_array, wrap
+from lamina.core.tensor import (
+    Tensor,
+    cell_of,
+    channels_last,
+    contiguous_format,
+    preserve_format,
+    root_of,
+    set_array,
+    wrap,
+)
 from lamina.core.versions import INFERENCE
 
-__all__ = [
-    "channels_last", "channels_last_3d", "clone", "contiguous_format", "detach", "detach_",
-    "memory_format", "preserve_format",
-]  # fmt: skip
-
-
-@final
-class memory_format:  # noqa: N801  the public name is PyTorch's
-    """An order of the dimensions in memory."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
-
-
-contiguous_format: Final = memory_format("contiguous_format")
-preserve_format: Final = memory_format("preserve_format")
-channels_last: Final = memory_format("channels_last")
-channels_last_3d: Final = memory_format("channels_last_3d")
+__all__ = ["clone", "detach", "detach_"]
 
 
 def _clone(input: Any, memory_format: Any = None) -> Any:
     if memory_format is None or memory_format is preserve_format:
-        return input.copy("K")
+        # An expanded dimension has no place in the order of others: then rows come first.
+        is_expanded = 0 in input.strides and not input.flags.c_contiguous
+        return input.copy("C" if is_expanded else "K")
     if memory_format is contiguous_format:
         return input.copy("C")
     rank = 4 if memory_format is channels_last else 5
@@ -215,7 +201,7 @@ def _resized(self: Tensor, size: tuple[int, ...]) -> Tensor:
     if count <= array.size:
         made = flat[:count].reshape(size)
     else:
-        longer = np.zeros_like(array, shape=(count,))
+        longer = np.zeros_like(array, shape=(count,), order="C")
         longer[: array.size] = flat
         made = longer.reshape(size)
     _replaced(self, made)

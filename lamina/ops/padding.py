@@ -48,7 +48,7 @@ def _constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
             )
         source[axis] = slice(max(-before, 0), size - max(-after, 0))
         target[axis] = slice(max(before, 0), sizes[axis] - max(after, 0))
-    out = np.full_like(input, number_as(value, input.dtype), shape=sizes)
+    out = np.full_like(input, number_as(value, input.dtype), shape=sizes, order="C")
     out[tuple(target)] = input[tuple(source)]
     return out
 
@@ -102,7 +102,7 @@ def _unpad(input: Any, shape: Any, pad: Any, mode: str) -> Any:
         sizes = [*found.shape[:axis], size, *found.shape[axis + 1 :]]
         first = (slice(None),) * axis
         begin, end = max(before, 0), max(before, 0) + size - max(-before, 0) - max(-after, 0)
-        base = np.zeros_like(found, shape=sizes)
+        base = np.zeros_like(found, shape=sizes, order="C")
         if end > begin:
             kept = slice(max(-before, 0), max(-before, 0) + end - begin)
             base[(*first, kept)] += found[(*first, slice(begin, end))]

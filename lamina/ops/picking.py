@@ -43,7 +43,8 @@ def _index(input: Any, indices: Any, places: Any) -> Any:
     try:
         if len(indices) == 1 and indices[0].dtype.kind != "b" and indices[0].__class__ is input.__class__:
             return np.take(input, indices[0], axis=places[0])
-        return input[key]
+        found = input[key]
+        return found if found.flags.c_contiguous else found.copy("C")
     except IndexError as error:
         raise explain_index_error(error, input.shape, key) from None
 
@@ -68,7 +69,7 @@ index = operation(
 
 
 def _embed_index(input: Any, indices: Any, places: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape, dtype=kind)
+    base = np.zeros_like(input, shape=shape, dtype=kind, order="C")
     if len(indices) == 1 and indices[0].dtype.kind == "b":
         base[numpy_key(indices, places)] = input
     elif len(indices) == 1:
@@ -142,7 +143,7 @@ index_select = operation(
 
 
 def _embed_rows(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape or (1,), dtype=kind)
+    base = np.zeros_like(input, shape=shape or (1,), dtype=kind, order="C")
     positions = positions_of_rows(base.shape, index, axis_of(dim, base.ndim))
     add_at(base, positions, input.reshape(positions.shape))
     return base.reshape(shape)
@@ -192,11 +193,11 @@ def cut(array: Any, index: Any, axis: int) -> Any:
 
 def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     if not index.size and index.ndim != input.ndim:
-        return np.zeros_like(input, shape=index.shape)
+        return np.zeros_like(input, shape=index.shape, order="C")
     axis = check_gather("gather", input, dim, index)
     wide = index if index.ndim else index[None]
     if not index.size:
-        return np.zeros_like(input, shape=index.shape)
+        return np.zeros_like(input, shape=index.shape, order="C")
     if input.__class__ is ndarray and input.flags.c_contiguous:
         shape = input.shape or (1,)
         return np.take(input.reshape(-1), positions_along(shape, wide, axis)).reshape(index.shape)
@@ -228,7 +229,7 @@ gather = operation(
 
 
 def _embed_gather(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape or (1,), dtype=kind)
+    base = np.zeros_like(input, shape=shape or (1,), dtype=kind, order="C")
     if index.size:
         wide = index if index.ndim else index[None]
         positions = positions_along(base.shape, wide, axis_of(dim, base.ndim))
@@ -333,7 +334,7 @@ take = operation(
 
 
 def _embed_take(input: Any, index: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape, dtype=kind)
+    base = np.zeros_like(input, shape=shape, dtype=kind, order="C")
     add_at(base, np.where(index < 0, index + math.prod(shape), index), input)
     return base
 
@@ -393,7 +394,7 @@ masked_select = operation(
 
 def _embed_masked(input: Any, mask: Any, shape: Any, kind: Any) -> Any:
     together = np.broadcast_shapes(shape, mask.shape)
-    base = np.zeros_like(input, shape=together, dtype=kind)
+    base = np.zeros_like(input, shape=together, dtype=kind, order="C")
     base[np.broadcast_to(mask, together)] = input
     return base
 
@@ -456,7 +457,7 @@ def nonzero_static(
 
 def _pad_rows(input: Any, size: int, fill_value: int) -> Any:
     rows = _nonzero(input)[:size]
-    base = np.full_like(rows, fill_value, shape=(size, input.ndim))
+    base = np.full_like(rows, fill_value, shape=(size, input.ndim), order="C")
     base[: len(rows)] = rows
     return base
 

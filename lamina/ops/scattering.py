@@ -120,7 +120,7 @@ def _scatter_with(input: Any, dim: int, index: Any, src: Any, reduce: str) -> An
         out, axis, wide, part = _prepared("scatter", input, dim, index, src)
     else:
         out, axis, wide, _ = _prepared("scatter", input, dim, index)
-        part = None if wide is None else np.full_like(out, number_as(src, input.dtype), shape=wide.shape)
+        part = None if wide is None else np.full_like(out, number_as(src, input.dtype), shape=wide.shape, order="C")
     if wide is not None:
         positions = positions_along(out.shape, wide, axis).reshape(-1)
         ufunc = np.add if reduce == "add" else np.multiply

@@ -12,9 +12,9 @@ from lamina.core.blame.words import dims as listed, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.op import offer
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor
+from lamina.core.tensor import Tensor, contiguous_format
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
-from lamina.ops.memory import clone, contiguous_format, view_as_dtype
+from lamina.ops.memory import clone, view_as_dtype
 
 __all__ = [
     "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -72,9 +72,17 @@ cast_like_input = operation(
 )
 
 
+# Views that may show an element several times: its gradients add up.
+REPEATING: Final = frozenset({"broadcast_to", "unfold", "as_strided", "part_of_rows"})
+
+
 def _embed_view(input: Any, shape: Any, kind: Any, steps: Any) -> Any:
-    base = np.zeros_like(input, shape=shape, dtype=kind)
-    replay(raw, base, steps)[...] = input
+    base = np.zeros_like(input, shape=shape, dtype=kind, order="C")
+    if any(name in REPEATING for name, _ in steps):
+        places = np.arange(base.size).reshape(shape)
+        np.add.at(base.reshape(-1), replay(raw, places, steps).reshape(-1), input.reshape(-1))
+    else:
+        replay(raw, base, steps)[...] = input
     return base
 
 
@@ -88,7 +96,7 @@ embed_view = operation(
 
 
 def _overwrite_view(input: Any, part: Any, steps: Any) -> Any:
-    base = input.copy()
+    base = input.copy("C")
     replay(raw, base, steps)[...] = 0 if part is None else part
     return base
 

@@ -57,7 +57,8 @@ def become(self: Tensor, function: Callable[..., Any], *args: Any) -> Tensor:
     if self._cell is not INFERENCE:
         cell_of(self).bump(*here())
     if view is not None:
-        version = self._cell.version  # type: ignore[union-attr]
+        # Not recorded, the place in the graph is found anew when next asked for, as after any write.
+        version = self._cell.version if records else -1  # type: ignore[union-attr]
         steps = (*view.steps, (op.name, args))
         self._view = View(view.base, steps, view.creation, version, view.origin)
         if records:
@@ -73,6 +74,7 @@ _squeeze_dims = _twin(shape.squeeze_dims, "SqueezeBackward5")
 _unsqueeze = _twin(shape.unsqueeze, "UnsqueezeBackward1")
 _transpose = _twin(permutation.transpose, "TransposeBackward1")
 _t = _twin(permutation.t, "TBackward1")
+_strided = _twin(windows.strided_op, "AsStridedBackward1")
 
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
@@ -111,7 +113,7 @@ def t_(self: Tensor) -> Tensor:
 
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Take any size and strides of the tensor's memory in place."""
-    return become(self, windows.strided_op, sizes_of((size,)), sizes_of((stride,)), storage_offset)
+    return become(self, _strided, *windows.strided_arguments(self, size, stride, storage_offset))
 
 
 # --- copies ----------------------------------------------------------------------------------------
@@ -164,8 +166,8 @@ _expand_copy = _copying(
 )
 _as_strided_copy = _copying(
     windows.strided_op,
-    lambda input, size, stride, storage_offset: (
-        raw.as_strided(input, size, stride, storage_offset).copy("C")
+    lambda input, size, stride, offset, geometry: (
+        raw.as_strided(input, size, stride, offset, geometry).copy("C")
     ),
     "as_strided_copy",
     "AsStridedBackward0",
@@ -208,8 +210,8 @@ def as_strided_copy(
     input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *, out: Any = None
 ) -> Tensor:
     """As `as_strided`, but a copy."""
-    strides = sizes_of((stride,), "stride")
-    return _as_strided_copy(input, sizes_of((size,)), strides, storage_offset, out=out)
+    arguments = windows.strided_arguments(input, size, stride, storage_offset)
+    return _as_strided_copy(input, *arguments, out=out)
 
 
 def squeeze_copy(input: Tensor, dim: Any = None, *, out: Any = None) -> Tensor:

@@ -159,7 +159,7 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1)
     axis = _check_rows("index_add_", input, dim, index, source)
     out = _wide(input)
     positions = positions_of_rows(out.shape, index, axis)
-    add_at(out, positions, (source if alpha == 1 else source * alpha).reshape(positions.shape))
+    add_at(out, positions, (source if alpha == 1 else source * number_as(alpha, source.dtype)).reshape(positions.shape))
     return out.reshape(input.shape)
 
 
@@ -542,9 +542,9 @@ diagonal_scatter = operation(
 
 
 def _as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int = 0
 ) -> Any:
-    return _overwritten(input, src, (("as_strided", (size, stride, storage_offset)),))
+    return _overwritten(input, src, (("part_of_rows", (size, stride, storage_offset)),))
 
 
 _strided_scatter = operation(
@@ -553,9 +553,9 @@ _strided_scatter = operation(
     tensors="input src",
     grad={
         "input": lambda F, g, size, stride, storage_offset: F.overwrite_view(
-            g, None, (("as_strided", (size, stride, storage_offset)),)
+            g, None, (("part_of_rows", (size, stride, storage_offset)),)
         ),
-        "src": lambda F, g, size, stride, storage_offset: F.as_strided(
+        "src": lambda F, g, size, stride, storage_offset: F.part_of_rows(
             g, size, stride, storage_offset
         ),
     },
@@ -571,6 +571,6 @@ def as_strided_scatter(
 ) -> Tensor:  # fmt: skip
     """A copy with `src` written over a strided view."""
     found: Tensor = _strided_scatter(
-        input, src, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset
+        input, src, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset or 0
     )
     return found
