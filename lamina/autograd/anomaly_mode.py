@@ -34,7 +34,7 @@ def _set(is_on: bool, check_nan: bool) -> None:
     state.check_nan = check_nan
 
 
-class set_detect_anomaly:  # noqa: N801
+class set_detect_anomaly:
     """Turns anomaly mode on or off at once, and back when used as a context."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -48,7 +48,7 @@ class set_detect_anomaly:  # noqa: N801
         _set(*self._before)
 
 
-class detect_anomaly:  # noqa: N801
+class detect_anomaly:
     """Within it, a backward pass that computes NaN raises an error that shows the operation.
 
     It makes each step a little slower: use it to look for a mistake.

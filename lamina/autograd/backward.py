@@ -180,9 +180,14 @@ def _batched(
     batches = _listed(grad_outputs)
     rows = [
         grad(
-            roots, targets, [None if batch is None else batch[row] for batch in batches], retain_graph=True,
-            create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
-        )  # fmt: skip
+            roots,
+            targets,
+            [None if batch is None else batch[row] for batch in batches],
+            retain_graph=True,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
         for row in range(max(len(batch) for batch in batches if batch is not None))
     ]
     return tuple(

@@ -34,7 +34,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place of a tensor in the graph."""
     if not tensor.requires_grad:
         raise errors.NoGraph(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients",
             [(blame.this_place(), "asked for here")],
         )
     found = GradientEdge(*public_edge(root_edge(tensor)))
@@ -49,8 +50,8 @@ def standing_for(value: Any) -> Any:
         return value
     if not isinstance(value, GradientEdge):
         raise errors.NotAGraphTensor(
-            f"expected a Tensor or a GradientEdge, but got {type(value).__name__}: only those stand "
-            "in a graph",
+            f"expected a Tensor or a GradientEdge, but got {type(value).__name__}: only those "
+            "stand in a graph",
             [(blame.this_place(), "given here")],
         )
     edge = edge_of_public(value.node, value.output_nr)

@@ -7,15 +7,15 @@ changes in place, and freed by the backward pass.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from lamina import errors
 from lamina.autograd import function_blame, function_results
+from lamina.autograd.once import once_differentiable
 from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node
@@ -84,7 +84,7 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (True, the default) or None for outputs without gradient."""
+        """Whether `backward` gets zeros (True, the default) or None for outputs without one."""
         self.materialize_grads = bool(value)
 
     @property
@@ -110,7 +110,9 @@ class BackwardCFunction(Node):
     __slots__ = ("ctx", "geometry", "kinds", "order")
 
     ctx: FunctionCtx
-    geometry: tuple[Any, ...]  # (shape, dtype, device) of each argument, None for other than tensors
+    geometry: tuple[
+        Any, ...
+    ]  # (shape, dtype, device) of each argument, None for other than tensors
     kinds: tuple[Any, ...]  # (shape, dtype, device) of each output
     order: tuple[int, ...] | None  # the arguments that the edges belong to, if not all in order
 
@@ -225,7 +227,10 @@ class Function(metaclass=FunctionMeta):
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method.",
             [(blame.this_place(), "called here"), function_blame.forward_note(type(self))],
-            [f"write `@staticmethod` above forward and backward, and call `{type(self).__name__}.apply(...)`"],
+            [
+                "write `@staticmethod` above forward and backward, and call "
+                f"`{type(self).__name__}.apply(...)`"
+            ],
         )
 
     @staticmethod
@@ -321,7 +326,9 @@ def _in_order(
     """All arguments by position; a `forward` without ctx gets its defaults filled in."""
     bound = inspect.signature(forward).bind(*(() if is_split else (None,)), *args, **kwargs)
     if bound.kwargs:
-        raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(bound.kwargs))}'")
+        raise TypeError(
+            f"forward() got an unexpected keyword argument '{next(iter(bound.kwargs))}'"
+        )
     if is_split:
         bound.apply_defaults()
         return bound.args
@@ -349,56 +356,3 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
-
-
-# --- once differentiable -----------------------------------------------------------------------------
-
-
-@final
-class Error(Node):
-    """The node of a gradient that cannot be differentiated again."""
-
-    __slots__ = ("function",)
-
-    def pull(self, F: Any, g: Any) -> Any:
-        """There is no second derivative."""
-        raise function_blame.differentiated_twice(self.function)
-
-
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a `backward` that is not made of differentiable operations: it runs without recording.
-
-    Differentiating its result raises an error, instead of giving a wrong gradient in silence.
-    """
-
-    @functools.wraps(fn)
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        before = state.grad_enabled
-        door.set_grad_enabled(False)
-        try:
-            found = fn(ctx, *gradients)
-        finally:
-            door.set_grad_enabled(before)
-        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
-            return found
-        node = Error()
-        node.function = fn
-        node.next = tuple(function_results.edge_of(gradient) for gradient in gradients)
-        node.code, node.lasti = here()
-        node.context = node.freed_at = node._hooks = None
-        node.saved = NOTHING
-        node.stamp = next_stamp()
-        if not isinstance(found, tuple):
-            return _ending_at(node, found)
-        return tuple(_ending_at(node, gradient) for gradient in found)
-
-    return backward
-
-
-def _ending_at(node: Error, gradient: Any) -> Any:
-    if not isinstance(gradient, Tensor):
-        return gradient
-    made = wrap(gradient._array, None)
-    made._node = node
-    made._requires_grad = True
-    return made

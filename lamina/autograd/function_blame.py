@@ -138,7 +138,8 @@ def dirty_leaf(call: Any, tensor: Any) -> errors.LeafModified:
     """forward changed a leaf in place."""
     return errors.LeafModified(
         "a leaf Variable that requires grad has been used in an in-place operation: "
-        f"{call.cls.__name__} changes an argument that would no longer be the leaf that collects .grad",
+        f"{call.cls.__name__} changes an argument that would no longer be the leaf that collects "
+        ".grad",
         [(place_of(*call.place), "applied here"), forward_note(call.cls)],
         ["give it a copy: `x.clone()`", "or change the values under `with torch.no_grad():`"],
     )
@@ -170,6 +171,9 @@ def differentiated_twice(function: Any) -> errors.OnceDifferentiable:
     """The result of a once differentiable backward was differentiated."""
     return errors.OnceDifferentiable(
         "trying to differentiate twice a function that was marked with @once_differentiable",
-        [(definition(function), "marked here"), (blame.this_place(), "second derivative asked for here")],
+        [
+            (definition(function), "marked here"),
+            (blame.this_place(), "second derivative asked for here"),
+        ],
         ["write backward with differentiable operations, and leave out @once_differentiable"],
     )

@@ -1,4 +1,4 @@
-"""What comes out of a custom Function: outputs put into the graph, and gradients fitted to inputs."""
+"""What comes out of a custom Function: outputs put into the graph, gradients fitted to inputs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _is_among(tensor: Any, tensors: Any) -> bool:
     return any(tensor is other for other in tensors or ())
 
 
-# --- outputs -----------------------------------------------------------------------------------------
+# --- outputs --------------------------------------------------------------------------------------
 
 
 def plain_outputs(call: Call, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -151,14 +151,17 @@ def _recorded(call: Call, node: Any, edge: Any, output: Tensor, is_one_of_many: 
         _rebase(call, node, edge, output)
         return output
     made = output
+    cell = cell_of(output)
     if _is_among(output, call.tensors):
         made = wrap(output._array, None)
-        made._cell = cell_of(output)
-        base, steps = (output, ()) if output._view is None else (output._view.base, output._view.steps)
-        made._view = View(base, steps, FUNCTION, made._cell.version, (*call.place, call.cls.__name__))
+        made._cell = cell
+        base, steps = (
+            (output, ()) if output._view is None else (output._view.base, output._view.steps)
+        )
+        made._view = View(base, steps, FUNCTION, cell.version, (*call.place, call.cls.__name__))
     elif made._view is not None:
         made._view.creation = MULTIPLE if is_one_of_many else FUNCTION
-        made._view.version = made._cell.version
+        made._view.version = cell.version
         made._view.origin = (*call.place, call.cls.__name__)
     made._node = edge
     made._requires_grad = True
@@ -187,7 +190,7 @@ def _keep(node: Any, outputs: tuple[Any, ...], made: list[Any]) -> None:
     """Keep what was given to `save_for_backward`; an output without a reference cycle."""
     if not node.ctx.to_save:
         return
-    entries = []
+    entries: list[Any] = []
     for tensor in node.ctx.to_save:
         index = next((k for k, output in enumerate(outputs) if output is tensor), None)
         if tensor is None:
@@ -205,7 +208,7 @@ def _leads_to(tensor: Tensor, node: Any) -> bool:
     return getattr(tensor._node, "node", tensor._node) is node
 
 
-# --- gradients ---------------------------------------------------------------------------------------
+# --- gradients ------------------------------------------------------------------------------------
 
 
 def fitted_gradients(node: Any, found: Any) -> list[Any]:

@@ -27,7 +27,11 @@ Function = Callable[..., Any]
 
 
 def vjp(
-    func: Function, inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
+    func: Function,
+    inputs: Tensors,
+    v: Tensors = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensors, Tensors]:
     """`(func(inputs), v^T J)`: the product of a vector with the Jacobian, in one backward pass.
 
@@ -51,7 +55,11 @@ def vjp(
 
 
 def jvp(
-    func: Function, inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
+    func: Function,
+    inputs: Tensors,
+    v: Tensors = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensors, Tensors]:
     """`(func(inputs), J v)`: the product of the Jacobian with a vector.
 
@@ -165,7 +173,11 @@ def hessian(
 
 
 def vhp(
-    func: Function, inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
+    func: Function,
+    inputs: Tensors,
+    v: Tensors = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensor, Tensors]:
     """`(func(inputs), v^T H)`: the product of a vector with the Hessian."""
     with enable_grad():
@@ -179,7 +191,11 @@ def vhp(
 
 
 def hvp(
-    func: Function, inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
+    func: Function,
+    inputs: Tensors,
+    v: Tensors = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Tensor, Tensors]:
     """`(func(inputs), H v)`: the product of the Hessian with a vector. `vhp` is faster."""
     with enable_grad():
@@ -192,7 +208,7 @@ def hvp(
     return _restored([output], create_graph, True), _restored(found, create_graph, is_single)
 
 
-# --- steps in common ---------------------------------------------------------------------------------
+# --- steps in common ------------------------------------------------------------------------------
 
 
 def _listed(value: Any, what: str, name: str) -> tuple[list[Tensor], bool]:
@@ -216,7 +232,7 @@ def _prepared(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Tens
     found = []
     for tensor in given:
         if create_graph and tensor.requires_grad:
-            found.append(tensor.view_as(tensor))  # type: ignore[attr-defined]
+            found.append(tensor.view_as(tensor))
         else:
             fresh = wrap(tensor._array, (*here(), name, None, None))
             fresh._cell = tensor._cell
@@ -240,7 +256,7 @@ def _scalar(output: Any, func: Function, name: str) -> Tensor:
             [(definition(func), "the function")],
             ["reduce the result to one number: `.sum()`"],
         )
-    return found.reshape(()) if found.ndim else found  # type: ignore[attr-defined, no-any-return]
+    return found.reshape(()) if found.ndim else found
 
 
 def _weights(like: Sequence[Tensor], v: Any, is_single: bool, name: str) -> list[Any]:
@@ -304,7 +320,8 @@ def _gradients(
         elif strict and create_graph and not gradient.requires_grad:
             raise errors.UnusedInput(
                 f"The jacobian of the user-provided function with respect to input {index} is "
-                "independent of the input. This is not allowed in strict mode when create_graph=True.",
+                "independent of the input. This is not allowed in strict mode when "
+                "create_graph=True.",
                 [(definition(func), "the function")],
             )
         result.append(gradient)
@@ -314,7 +331,7 @@ def _gradients(
 def _restored(tensors: Sequence[Tensor], create_graph: bool, is_single: bool) -> Any:
     """Results as the caller gets them: cut from the graph unless that was asked for."""
     found = [
-        tensor if create_graph or not tensor.requires_grad else tensor.detach()  # type: ignore[attr-defined]
+        tensor if create_graph or not tensor.requires_grad else tensor.detach()
         for tensor in tensors
     ]
     return found[0] if is_single else tuple(found)

@@ -25,7 +25,7 @@ def is_multithreading_enabled() -> bool:
     return _Threading.is_enabled
 
 
-class set_multithreading_enabled:  # noqa: N801
+class set_multithreading_enabled:
     """Accepted and remembered; a backward pass runs in the thread that asked for it."""
 
     def __init__(self, mode: bool) -> None:

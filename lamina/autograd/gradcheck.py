@@ -178,8 +178,9 @@ def _checked_inputs(arguments: list[Any]) -> list[Tensor]:
         array = argument._array
         if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
             raise errors.OverlappingWrite(
-                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are non-overlapping to be able to compute the numerical gradients correctly.",
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports "
+                "inputs that are non-overlapping to be able to compute the numerical gradients "
+                "correctly.",
                 [(blame.this_place(), "checked here")],
                 ["call .contiguous() on the input before passing it to gradcheck"],
             )
@@ -229,7 +230,11 @@ def _check_against_differences(
 
 
 def _compare(
-    func: Callable[..., Any], numerical: Any, analytical: Any, where: tuple[Any, ...], settings: Settings
+    func: Callable[..., Any],
+    numerical: Any,
+    analytical: Any,
+    where: tuple[Any, ...],
+    settings: Settings,
 ) -> None:
     if settings.fast_mode:
         random = np.random.default_rng(0)
@@ -251,7 +256,9 @@ def _mismatch(
     where: tuple[Any, ...], settings: Settings,
 ) -> errors.GradcheckFailed:  # fmt: skip
     i, output, k, given = where
-    count = int((abs(analytical - numerical) > settings.atol + settings.rtol * abs(numerical)).sum())
+    count = int(
+        (abs(analytical - numerical) > settings.atol + settings.rtol * abs(numerical)).sum()
+    )
     entry = (
         "along a random direction"
         if settings.fast_mode
@@ -259,7 +266,9 @@ def _mismatch(
     )
     help = ["check the derivative of that entry; the function is right only where it is smooth"]
     if given.dtype.name not in ("float64", "complex128"):
-        help.insert(0, f"the input is {given.dtype}: use torch.float64, differences need its precision")
+        help.insert(
+            0, f"the input is {given.dtype}: use torch.float64, differences need its precision"
+        )
     return errors.GradcheckFailed(
         f"Jacobian mismatch for output {i} with respect to input {k}: the worst of {count} wrong "
         f"entries is {entry}, numerical:{numerical[at]:.6g} analytical:{analytical[at]:.6g}",
@@ -278,7 +287,7 @@ def _element(tensor: Tensor, number: int) -> str:
     return f"[{', '.join(str(int(k)) for k in index)}]{part}" if index else part
 
 
-# --- further checks ----------------------------------------------------------------------------------
+# --- further checks -------------------------------------------------------------------------------
 
 
 def _check_constant(
@@ -304,7 +313,8 @@ def _check_dtypes(func: Callable[..., Any], checked: list[Tensor], outputs: list
         ):
             if gradient is not None and gradient.dtype is not checked[k].dtype:
                 raise errors.GradcheckFailed(
-                    f"Gradient of input {k} has dtype {gradient.dtype} instead of {checked[k].dtype}",
+                    f"Gradient of input {k} has dtype {gradient.dtype} instead of "
+                    f"{checked[k].dtype}",
                     [(definition(func), "the function")],
                 )
 

@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 
-# --- hooks on saved tensors --------------------------------------------------------------------------
+# --- hooks on saved tensors -----------------------------------------------------------------------
 
 
-class saved_tensors_hooks:  # noqa: N801
+class saved_tensors_hooks:
     """Within it, `pack_hook(t)` is kept for the backward pass instead of each tensor to be saved.
 
     `unpack_hook` gets what `pack_hook` returned, and must return a tensor with the same values.
@@ -70,18 +70,18 @@ class saved_tensors_hooks:  # noqa: N801
         state.pack_hooks = state.pack_hooks[:-1]
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+class save_on_cpu(saved_tensors_hooks):
     """Within it, tensors saved for the backward pass are kept in the computer's own memory."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[device, Tensor]:
             if tensor.device.type == "cpu":
                 return tensor.device, traced.clone(tensor)
-            return tensor.device, tensor.to("cpu")  # type: ignore[attr-defined]
+            return tensor.device, tensor.to("cpu")
 
         def unpack(packed: tuple[device, Tensor]) -> Tensor:
             where, tensor = packed
-            return tensor.to(where)  # type: ignore[attr-defined, no-any-return]
+            return tensor.to(where)
 
         super().__init__(pack, unpack)
 
@@ -118,13 +118,13 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedCopies]:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that values were changed where autograd does not see it: kept ones are then out of date."""
+    """Say that values were changed where autograd does not see it."""
     for changed in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if changed._cell is not INFERENCE:
             cell_of(changed).bump(*here())
 
 
-# --- hooks on many gradients -------------------------------------------------------------------------
+# --- hooks on many gradients ----------------------------------------------------------------------
 
 
 @final

@@ -1,7 +1,7 @@
 """The derivative of a function as a matrix of real numbers: from differences, and from gradients.
 
-J[i, k] = d output_i / d input_k. A complex number counts as two reals, so functions between real and
-complex tensors need no cases of their own.
+J[i, k] = d output_i / d input_k. A complex number counts as two reals, so functions between real
+and complex tensors need no cases of their own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def reals(array: Any) -> Any:
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
-def numerical_jacobians(func: Callable[..., Any], arguments: list[Any], given: Tensor, eps: float) -> Any:
+def numerical_jacobians(
+    func: Callable[..., Any], arguments: list[Any], given: Tensor, eps: float
+) -> Any:
     """For each output, the matrix of differences by each real number of one input."""
     array = given._array
     steps = (eps, 1j * eps) if given.dtype.is_complex else (eps,)
@@ -75,7 +77,9 @@ def analytical_jacobians(output: Tensor, checked: list[Tensor]) -> list[Any]:
         for unit in units:
             seed = np.zeros_like(output._array)
             seed[(*index, Ellipsis)] = unit
-            gradients = grad(output, checked, wrap(seed, None), retain_graph=True, allow_unused=True)
+            gradients = grad(
+                output, checked, wrap(seed, None), retain_graph=True, allow_unused=True
+            )
             for k, gradient in enumerate(gradients):
                 rows[k].append(_row(gradient, checked[k]))
     return [

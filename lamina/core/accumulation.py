@@ -45,7 +45,7 @@ def add_to_leaf(entry: list[Any], place: Any) -> None:
 def add_recorded_to_leaf(leaf: Tensor, gradient: Tensor, place: Any) -> None:
     """Add a gradient that has a history: out of place, so that the old one stays what it was."""
     with _leaf_lock:
-        leaf._grad = traced.clone(gradient) if leaf._grad is None else leaf._grad + gradient  # type: ignore[operator]
+        leaf._grad = traced.clone(gradient) if leaf._grad is None else leaf._grad + gradient
     leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)
 
 

@@ -26,7 +26,8 @@ from lamina.core.node import NOTHING, OutputEdge
 from lamina.core.op import raw
 from lamina.core.provenance import here
 from lamina.core.records import note_pass
-from lamina.core.tensor import Tensor, refresh
+from lamina.core.tensor import Tensor
+from lamina.core.views import refresh
 
 ndarray: Final = np.ndarray
 

@@ -212,7 +212,7 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
     ) -> None:
-        """Keep `pack_hook(value)` instead of the value; `unpack_hook` brings it back when needed."""
+        """Keep `pack_hook(value)` instead of the value; `unpack_hook` brings it back."""
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise errors.ArgumentTypeError("register_hooks(): both hooks must be callable")
         node = self._node

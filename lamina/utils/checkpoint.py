@@ -17,20 +17,24 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, final
 
 from lamina import errors
-from lamina.autograd.backward import backward
-from lamina.autograd.function import Function
 from lamina.autograd.graph import saved_tensors_hooks
 from lamina.core import blame
 from lamina.core.call import edge_of
 from lamina.core.definitions import definition
 from lamina.core.generator import default_generator
-from lamina.core.modes import enable_grad, no_grad, state
+from lamina.core.modes import enable_grad, state
 from lamina.core.node import Node
 from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.saved import keep_input, unpack
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
+from lamina.utils.checkpoint_reentrant import (
+    CheckpointFunction,
+    check_backward_validity,
+    detach_variable,
+    random_state,
+)
 
 __all__ = [
     "CheckpointError",
@@ -140,7 +144,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     yield
 
 
-# --- with hooks on saved tensors ---------------------------------------------------------------------
+# --- with hooks on saved tensors ------------------------------------------------------------------
 
 
 class _Kept:
@@ -158,7 +162,7 @@ def _metadata(tensor: Tensor) -> tuple[Any, ...]:
     return tuple(tensor.shape), tensor.dtype, tensor.device
 
 
-class _Enough(Exception):  # noqa: N818  it is no error
+class _Enough(Exception):
     """Ends a second run when all values that are needed are there."""
 
 
@@ -222,7 +226,7 @@ class _Region:
         count = len(values) - len(self.names)
         kwargs = dict(zip(self.names, values[count:], strict=True))
         hooks = saved_tensors_hooks(self._receive, _not_now)
-        with _random_state(self.random), enable_grad(), hooks, self.context:
+        with random_state(self.random), enable_grad(), hooks, self.context:
             try:
                 self.function(*values[:count], **kwargs)
             except _Enough:
@@ -239,14 +243,17 @@ class _Region:
         if kept is not None:
             if self.is_checked and kept.metadata != _metadata(tensor):
                 raise self._different_values(kept, tensor)
-            kept.value = tensor.detach()  # type: ignore[attr-defined]
+            kept.value = tensor.detach()
             self.found += 1
         if self.stops and self.found == self.needed:
             raise _Enough
 
     def _notes(self) -> list[tuple[Any, str]]:
         node = self.arguments
-        return [(definition(self.function), "the function"), (blame.node_place(node), "checkpointed here")]
+        return [
+            (definition(self.function), "the function"),
+            (blame.node_place(node), "checkpointed here"),
+        ]
 
     def _different_number(self, position: int | None) -> errors.CheckpointMismatch:
         return errors.CheckpointMismatch(
@@ -285,99 +292,7 @@ def _not_now(packed: Any) -> Tensor:
     )
 
 
-@contextmanager
-def _random_state(wanted: Any) -> Iterator[None]:
-    """Random numbers as they were; afterwards the stream goes on where it was."""
-    if wanted is None:
-        yield
-        return
-    before = default_generator.get_state()
-    default_generator.set_state(wanted)
-    try:
-        yield
-    finally:
-        default_generator.set_state(before)
-
-
-# --- with a backward pass inside the backward pass -----------------------------------------------------
-
-
-class CheckpointFunction(Function):
-    """The node that stands for a whole function, for `use_reentrant=True`."""
-
-    @staticmethod
-    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """Run the function without recording, and keep its arguments."""
-        check_backward_validity(args)
-        ctx.run_function = run_function
-        ctx.random = default_generator.get_state() if preserve_rng_state else None
-        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
-        ctx.positions = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx.save_for_backward(*(args[k] for k in ctx.positions))
-        with no_grad():
-            return run_function(*args)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        """Run the function again, recording it, and a backward pass from its outputs."""
-        if state.run is not None and state.run.limited:
-            raise errors.InvalidArgument(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
-                "passing an `inputs` parameter to .backward().",
-                [(definition(ctx.run_function), "the function")],
-                ["use use_reentrant=False, or call .backward() without `inputs`"],
-            )
-        values = list(ctx.others)
-        for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
-            values[position] = tensor
-        given = detach_variable(tuple(values))
-        with _random_state(ctx.random), enable_grad():
-            outputs = ctx.run_function(*given)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        pairs = [
-            (output, gradient)
-            for output, gradient in zip(outputs, gradients, strict=True)
-            if isinstance(output, Tensor) and output.requires_grad
-        ]
-        if not pairs:
-            raise errors.NoGraph(
-                "none of output has requires_grad=True, this checkpoint() is not necessary",
-                [(definition(ctx.run_function), "the function")],
-            )
-        backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
-        return (None, None, *(g._grad if isinstance(g, Tensor) else None for g in given))
-
-
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs, tensors among them as fresh leaves with the same flags."""
-    if not isinstance(inputs, tuple):
-        raise errors.InvalidArgument(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
-    found = []
-    for value in inputs:
-        if isinstance(value, Tensor):
-            flag = value.requires_grad
-            value = value.detach()  # type: ignore[attr-defined]
-            value.requires_grad = flag
-        found.append(value)
-    return tuple(found)
-
-
-def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn if none of the inputs leads a gradient anywhere."""
-    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
-        warnings.warn(
-            errors.CheckpointWarning(
-                "None of the inputs have requires_grad=True. Gradients will be None",
-                [(blame.this_place(), "checkpointed here")],
-                ["use use_reentrant=False, which needs no such input"],
-            ),
-            stacklevel=4,
-        )
-
-
-# --- sequences -----------------------------------------------------------------------------------------
+# --- sequences ------------------------------------------------------------------------------------
 
 
 def checkpoint_sequential(
@@ -403,7 +318,10 @@ def checkpoint_sequential(
     size = len(steps) // segments
     for start in range(0, size * (segments - 1), size):
         input = checkpoint(
-            part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+            part(start, start + size),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve,
         )
     return part(size * (segments - 1), len(steps))(input)
 

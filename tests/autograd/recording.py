@@ -71,7 +71,10 @@ def warns(call: Callable[[], Any], phrase: str) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()
-    return [sum(phrase in str(w.message) and issubclass(w.category, UserWarning) for w in caught), result]
+    return [
+        sum(phrase in str(w.message) and issubclass(w.category, UserWarning) for w in caught),
+        result,
+    ]
 
 
 def node_name(tensor: Any) -> str | None:

@@ -29,7 +29,10 @@ def names_of_nodes(torch):
     return (
         node_name(run(lambda a: a.sin(), x, use_reentrant=False)),
         node_name(run(lambda a: a.sin(), x, use_reentrant=True)),
-        warns(lambda: node_name(run(lambda a: a.sin(), x)), "the use_reentrant parameter should be passed explicitly"),
+        warns(
+            lambda: node_name(run(lambda a: a.sin(), x)),
+            "the use_reentrant parameter should be passed explicitly",
+        ),
         warns(
             lambda: run(lambda a: a.sin(), x.detach(), use_reentrant=True).requires_grad,
             "None of the inputs have requires_grad=True. Gradients will be None",
@@ -82,7 +85,13 @@ def several_passes(torch):
     s.backward(retain_graph=True)
     s.backward()
     (g,) = torch.autograd.grad(run(region, x, use_reentrant=False).sum(), x, create_graph=True)
-    return x.grad, len(calls), g, torch.autograd.grad(g.sum(), x), raises(s.backward, "a second time")
+    return (
+        x.grad,
+        len(calls),
+        g,
+        torch.autograd.grad(g.sum(), x),
+        raises(s.backward, "a second time"),
+    )
 
 
 @case
@@ -139,12 +148,17 @@ def regions_that_change(torch):
 
     def changing(first, second, **kwargs):
         count = itertools.count()
-        y = run(lambda a: (first if next(count) == 0 else second)(a), x, use_reentrant=False, **kwargs)
+        y = run(
+            lambda a: (first if next(count) == 0 else second)(a), x, use_reentrant=False, **kwargs
+        )
         return lambda: y.sum().backward()
 
     deep = lambda a: a.sin().exp().sin()  # noqa: E731
     return (
-        raises(changing(deep, lambda a: a * 2), "A different number of tensors was saved during the original forward and recomputation"),
+        raises(
+            changing(deep, lambda a: a * 2),
+            "A different number of tensors was saved during the original forward and recomputation",
+        ),
         raises(
             changing(lambda a: a.exp(), lambda a: torch.cat([a, a]).exp()),
             "have different metadata than during the forward pass",
@@ -177,7 +191,12 @@ def contexts_around_both_runs(torch):
             log.append(self.word + " ends")
 
     x = leaf(torch, 1.0)
-    y = run(lambda a: a.sin(), x, use_reentrant=False, context_fn=lambda: (Note("first"), Note("second")))
+    y = run(
+        lambda a: a.sin(),
+        x,
+        use_reentrant=False,
+        context_fn=lambda: (Note("first"), Note("second")),
+    )
     y.backward()
     with torch.no_grad():
         plain = run(lambda a: a.sin(), x, use_reentrant=False)
@@ -211,7 +230,9 @@ def sequences(torch):
     for reentrant in (False, True):
         for segments in (1, 2, 3):
             x.grad = None
-            module.checkpoint_sequential(steps, segments, x, use_reentrant=reentrant).sum().backward()
+            module.checkpoint_sequential(
+                steps, segments, x, use_reentrant=reentrant
+            ).sum().backward()
             found.append((x.grad, len(calls)))
             calls.clear()
     return found

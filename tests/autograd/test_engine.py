@@ -19,110 +19,16 @@ def leaf(torch, *values):
     return torch.tensor(list(values), requires_grad=True)
 
 
-# --- accumulation ------------------------------------------------------------------------------------
-
-
-@case
-def second_pass_adds_in_place(torch):
-    x = leaf(torch, 1.0, 2.0)
-    (x * 2).sum().backward()
-    first = x.grad
-    (x * 3).sum().backward()
-    return x.grad is first, x.grad
-
-
-@case
-def assigned_grad_is_added_to(torch):
-    x = leaf(torch, 1.0, 2.0)
-    mine = torch.tensor([10.0, 20.0])
-    x.grad = mine
-    (x * 2).sum().backward()
-    return x.grad is mine, mine
-
-
-@case
-def create_graph_adds_out_of_place(torch):
-    x = leaf(torch, 1.0, 2.0)
-    (x * x).sum().backward()
-    first = x.grad
-    (x * x).sum().backward(create_graph=True)
-    return x.grad is first, first, x.grad, x.grad.requires_grad
-
-
-@case
-def grad_of_recorded_pass_is_a_copy(torch):
-    x, v = leaf(torch, 1.0, 2.0), torch.ones(2)
-    (x + 0).backward(v, create_graph=True)
-    v.mul_(5)
-    return x.grad, x.grad is v, x.grad.requires_grad
-
-
-@case
-def users_gradient_is_not_aliased(torch):
-    x, v = leaf(torch, 1.0, 2.0), torch.ones(2)
-    x.backward(v)
-    x.backward(v)
-    (x + 0).backward(v)
-    return x.grad, v, x.grad is v
-
-
-@case
-def two_leaves_do_not_share_their_grad(torch):
-    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
-    (x + y).backward(torch.ones(2))
-    x.grad.mul_(5)
-    return x.grad, y.grad
-
-
-@case
-def accumulation_counts_as_change(torch):
-    x = leaf(torch, 1.0, 2.0)
-    (x * x).sum().backward()
-    before = x.grad._version
-    (x * x).sum().backward()
-    return x.grad._version > before
-
-
-@case
-def layout_of_grad(torch):
-    found = []
-    for w in (torch.ones(2, 3).t(), torch.ones(3, 1).expand(3, 2), torch.ones(2, 3, 4).permute(2, 0, 1)):
-        w = w.detach().requires_grad_()
-        (w * 2).sum().backward()
-        found.append(w.grad.stride())
-        w.grad = None
-        (w + torch.ones(tuple(w.shape))).backward(torch.ones(tuple(w.shape)))
-        found.append(w.grad.stride())
-        (w * 3).sum().backward()
-        found.append(w.grad.stride())
-    return found
-
-
-@case
-def grad_never_touches_dot_grad(torch):
-    x = leaf(torch, 1.0, 2.0)
-    found = torch.autograd.grad((x * x).sum(), x)
-    return found, x.grad
-
-
-@case
-def root_gradient_is_cast(torch):
-    x = leaf(torch, 1.0, 2.0)
-    found = [
-        torch.autograd.grad(x * 2, x, torch.ones(2, dtype=kind))[0]
-        for kind in (torch.float64, torch.int64)
-    ]
-    return [(str(g.dtype), g) for g in found]
-
-
-# --- which gradients ---------------------------------------------------------------------------------
+# --- which gradients ------------------------------------------------------------------------------
 
 
 @case
 def unused_inputs(torch):
     x, w = leaf(torch, 1.0), leaf(torch, 2.0)
     return (
-        raises(lambda: torch.autograd.grad(x.sum(), w), "appears to not have been used in the graph"),
+        raises(
+            lambda: torch.autograd.grad(x.sum(), w), "appears to not have been used in the graph"
+        ),
         torch.autograd.grad(x.sum(), [x, w], allow_unused=True),
         torch.autograd.grad(x.sum(), [x, w], materialize_grads=True),
         raises(
@@ -138,17 +44,34 @@ def mistakes(torch):
     z = torch.ones(1, dtype=torch.complex64, requires_grad=True)
     grad, backward = torch.autograd.grad, torch.autograd.backward
     return (
-        raises(lambda: (x * 1).backward(), "grad can be implicitly created only for scalar outputs"),
-        raises(lambda: (z * 1).backward(), "grad can be implicitly created only for real scalar outputs"),
+        raises(
+            lambda: (x * 1).backward(), "grad can be implicitly created only for scalar outputs"
+        ),
+        raises(
+            lambda: (z * 1).backward(),
+            "grad can be implicitly created only for real scalar outputs",
+        ),
         raises(lambda: plain.sum().backward(), "element 0 of tensors does not require grad"),
         raises(lambda: backward([]), ""),
         raises(lambda: grad([], []), "`inputs` argument to `grad()` cannot be empty"),
-        raises(lambda: backward((x * 2).sum(), inputs=[]), "argument to", "backward()", "cannot be empty"),
+        raises(
+            lambda: backward((x * 2).sum(), inputs=[]),
+            "argument to",
+            "backward()",
+            "cannot be empty",
+        ),
         raises(lambda: grad(3, x), ""),
         raises(lambda: grad(x.sum(), 3), ""),
-        raises(lambda: grad(x.sum(), plain), "One of the differentiated Tensors does not require grad"),
-        raises(lambda: backward(x * 2, [torch.ones(3)]), "Mismatch in shape: grad_output[0] has a shape of"),
-        raises(lambda: backward(x * 2, [3]), "gradients can be either Tensors or None, but got int"),
+        raises(
+            lambda: grad(x.sum(), plain), "One of the differentiated Tensors does not require grad"
+        ),
+        raises(
+            lambda: backward(x * 2, [torch.ones(3)]),
+            "Mismatch in shape: grad_output[0] has a shape of",
+        ),
+        raises(
+            lambda: backward(x * 2, [3]), "gradients can be either Tensors or None, but got int"
+        ),
         raises(lambda: grad(x * 2, x, torch.ones(2, dtype=torch.complex64)), "For complex Tensors"),
     )
 
@@ -211,7 +134,7 @@ def gradient_edges(torch):
     )
 
 
-# --- order and several outputs -----------------------------------------------------------------------
+# --- order and several outputs --------------------------------------------------------------------
 
 
 @case
@@ -260,7 +183,7 @@ def outputs_without_gradient(torch):
     return first, x.grad, indices.requires_grad, a.output_nr, b.output_nr, unused[2].output_nr
 
 
-# --- freeing and failing -----------------------------------------------------------------------------
+# --- freeing and failing --------------------------------------------------------------------------
 
 
 @case
@@ -293,7 +216,9 @@ def saved_values_are_freed(torch):
     y = x * x
     before = y.grad_fn._saved_self is x
     y.sum().backward()
-    return before, raises(lambda: y.grad_fn._saved_self, "Trying to backward through the graph a second time")
+    return before, raises(
+        lambda: y.grad_fn._saved_self, "Trying to backward through the graph a second time"
+    )
 
 
 @case
@@ -352,7 +277,11 @@ def backward_inside_backward(torch):
 
 @case
 def broadcast_operands(torch):
-    a, b, c = torch.ones(2, 1, requires_grad=True), torch.ones(3, requires_grad=True), leaf(torch, 2.0)
+    a, b, c = (
+        torch.ones(2, 1, requires_grad=True),
+        torch.ones(3, requires_grad=True),
+        leaf(torch, 2.0),
+    )
     ((a + b) * c).sum().backward()
     return a.grad, b.grad, c.grad
 
@@ -370,7 +299,7 @@ def names_of_nodes(torch):
     )  # fmt: skip
 
 
-# --- the recorded answers, and what no answer can be recorded of ----------------------------------------
+# --- the recorded answers, and what no answer can be recorded of ----------------------------------
 
 
 @pytest.mark.parametrize("name", case.functions)

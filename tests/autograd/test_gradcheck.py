@@ -32,7 +32,7 @@ def wrong(torch, factor=3.0):
     return Wrong.apply
 
 
-# --- gradcheck ---------------------------------------------------------------------------------------
+# --- gradcheck ------------------------------------------------------------------------------------
 
 
 @case
@@ -60,10 +60,18 @@ def wrong_functions(torch):
     x = double(torch, 0.5, 2.0)
     check = torch.autograd.gradcheck
     return (
-        raises(lambda: check(wrong(torch), x), "Jacobian mismatch for output 0 with respect to input 0", "numerical:", "analytical:"),
+        raises(
+            lambda: check(wrong(torch), x),
+            "Jacobian mismatch for output 0 with respect to input 0",
+            "numerical:",
+            "analytical:",
+        ),
         raises(lambda: check(wrong(torch), x, fast_mode=True), "Jacobian mismatch"),
         check(wrong(torch), x, raise_exception=False),
-        raises(lambda: check(lambda x: x.detach(), x), "Numerical gradient for function expected to be zero"),
+        raises(
+            lambda: check(lambda x: x.detach(), x),
+            "Numerical gradient for function expected to be zero",
+        ),
         check(wrong(torch, 2.0), x),
         check(wrong(torch, 2.1), x, atol=1.0),
         raises(
@@ -71,7 +79,9 @@ def wrong_functions(torch):
             "gradcheck expects at least one input tensor to require gradient",
         ),
         raises(
-            lambda: check(lambda x: x * 2, torch.ones(1, dtype=torch.float64).expand(3).requires_grad_()),
+            lambda: check(
+                lambda x: x * 2, torch.ones(1, dtype=torch.float64).expand(3).requires_grad_()
+            ),
             "input has a dimension with stride 0",
         ),
     )
@@ -82,7 +92,10 @@ def single_precision(torch):
     x = torch.tensor([0.3, 2.7], requires_grad=True)
     message = "is not a double precision floating point or complex"
     return (
-        warns(lambda: torch.autograd.gradcheck(lambda x: x.sin() * 1000, x, raise_exception=False), message),
+        warns(
+            lambda: torch.autograd.gradcheck(lambda x: x.sin() * 1000, x, raise_exception=False),
+            message,
+        ),
         warns(lambda: torch.autograd.gradcheck(lambda x: x * 2, x, eps=1e-2, atol=1e-2), message),
     )
 
@@ -126,7 +139,10 @@ def undefined_gradients(torch):
     x = double(torch, 1.0)
     check = torch.autograd.gradcheck
     return (
-        raises(lambda: check(Strict.apply, x), "Expected backward function to handle undefined output grads"),
+        raises(
+            lambda: check(Strict.apply, x),
+            "Expected backward function to handle undefined output grads",
+        ),
         check(Strict.apply, x, check_undefined_grad=False),
     )
 
@@ -145,7 +161,7 @@ def second_derivatives(torch):
     )
 
 
-# --- derivatives of functions --------------------------------------------------------------------------
+# --- derivatives of functions ---------------------------------------------------------------------
 
 
 @case
@@ -192,7 +208,8 @@ def results_with_a_graph(torch):
     curvature = f.hessian(lambda x: (x**3).sum(), x, create_graph=True)
     value, slope = f.jvp(lambda x: x**3, x, torch.ones(2), create_graph=True)
     return (
-        plain.requires_grad, torch.autograd.grad(recorded.sum(), x), torch.autograd.grad(curvature.sum(), x),
+        plain.requires_grad, torch.autograd.grad(recorded.sum(), x),
+        torch.autograd.grad(curvature.sum(), x),
         torch.autograd.grad(slope.sum(), x), value.requires_grad, x.grad,
     )  # fmt: skip
 
@@ -202,14 +219,27 @@ def mistakes(torch):
     f = torch.autograd.functional
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
     return (
-        raises(lambda: f.vjp(lambda x: x * 2, x), "The vector v can only be None if the user-provided function returns a single Tensor"),
+        raises(
+            lambda: f.vjp(lambda x: x * 2, x),
+            "The vector v can only be None if the user-provided function returns a single Tensor",
+        ),
         raises(lambda: f.vjp(lambda x: x * 2, x, torch.ones(3)), "v has invalid size"),
         raises(lambda: f.vjp(lambda x: x * 2, 3), "must be either a Tensor or a tuple of Tensors"),
         raises(lambda: f.jacobian(lambda x: 3, x), "must be either a Tensor or a tuple of Tensors"),
         raises(lambda: f.hessian(lambda x: x * 2, x), "should contain a single element"),
-        raises(lambda: f.jacobian(lambda x, y: x * 2, (x, y), strict=True), "independent of input 1. This is not allowed in strict mode"),
-        raises(lambda: f.jacobian(lambda x: torch.ones(2), x, strict=True), "does not require gradients"),
-        raises(lambda: f.vhp(lambda x: x.sum(), x, torch.ones(2), strict=True), "is independent of", "not allowed in strict mode"),
+        raises(
+            lambda: f.jacobian(lambda x, y: x * 2, (x, y), strict=True),
+            "independent of input 1. This is not allowed in strict mode",
+        ),
+        raises(
+            lambda: f.jacobian(lambda x: torch.ones(2), x, strict=True),
+            "does not require gradients",
+        ),
+        raises(
+            lambda: f.vhp(lambda x: x.sum(), x, torch.ones(2), strict=True),
+            "is independent of",
+            "not allowed in strict mode",
+        ),
         raises(lambda: f.jvp(lambda x: x * 2, (x, y), (torch.ones(2),)), "invalid length"),
     )
 

@@ -33,7 +33,7 @@ def without_gradient(torch):
     return Silent.apply
 
 
-# --- on tensors --------------------------------------------------------------------------------------
+# --- on tensors -----------------------------------------------------------------------------------
 
 
 @case
@@ -117,7 +117,9 @@ def refused(torch):
             lambda: y.register_post_accumulate_grad_hook(print),
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
         ),
-        raises(lambda: plain.retain_grad(), "can't retain_grad on Tensor that has requires_grad=False"),
+        raises(
+            lambda: plain.retain_grad(), "can't retain_grad on Tensor that has requires_grad=False"
+        ),
     )
 
 
@@ -140,7 +142,10 @@ def wrong_results(torch):
             "has changed the type of value (was torch.FloatTensor got torch.DoubleTensor)",
             tensor=lambda g: g.double(),
         ),
-        answer("can't replace a None gradient with a non-None value", after=lambda gi, go: (gi[0], gi[0])),
+        answer(
+            "can't replace a None gradient with a non-None value",
+            after=lambda gi, go: (gi[0], gi[0]),
+        ),
         answer("expected tuple, but hook returned", after=lambda gi, go: gi[0]),
         answer("expected tuple, but hook returned", before=lambda go: go[0]),
         answer(
@@ -162,7 +167,7 @@ def mode_in_hooks(torch):
     return found
 
 
-# --- order at one tensor -----------------------------------------------------------------------------
+# --- order at one tensor --------------------------------------------------------------------------
 
 
 @case
@@ -214,7 +219,7 @@ def hooks_and_chosen_inputs(torch):
     return found, log, y.grad, x.grad
 
 
-# --- retain_grad -------------------------------------------------------------------------------------
+# --- retain_grad ----------------------------------------------------------------------------------
 
 
 @case
@@ -261,7 +266,7 @@ def retain_grad_on_leaves_and_twice(torch):
     return x.retains_grad, y.retains_grad, x.grad, y.grad
 
 
-# --- post-accumulate, and many gradients ---------------------------------------------------------------
+# --- post-accumulate, and many gradients ----------------------------------------------------------
 
 
 @case

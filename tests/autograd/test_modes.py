@@ -135,7 +135,10 @@ def inference(torch):
         inside,
         torch.is_inference_mode_enabled(),
         raises(lambda: made._version, "Inference tensors do not track version counter"),
-        raises(lambda: made.add_(1), "Inplace update to inference tensor outside InferenceMode is not allowed"),
+        raises(
+            lambda: made.add_(1),
+            "Inplace update to inference tensor outside InferenceMode is not allowed",
+        ),
         raises(lambda: made * x, "Inference tensors cannot be saved for backward"),
         raises(lambda: made.requires_grad_(), "Setting requires_grad=True on inference tensor"),
         (made + x).requires_grad,
@@ -179,7 +182,8 @@ def variables(torch):
     v = variable(x)
     trainable = variable(x * 2, requires_grad=True)
     return (
-        v.requires_grad, v is x, v.data_ptr() == x.data_ptr(), trainable.requires_grad, trainable.is_leaf,
+        v.requires_grad, v is x, v.data_ptr() == x.data_ptr(), trainable.requires_grad,
+        trainable.is_leaf,
         isinstance(x, variable), isinstance(v, variable), isinstance(3, variable),
         type(v) is torch.Tensor, variable(x, volatile=True).requires_grad, variable().shape,
         raises(lambda: variable(3), "Variable data has to be a tensor, but got int"),

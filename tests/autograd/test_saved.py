@@ -47,7 +47,9 @@ def what_pack_hooks_see(torch):
 @case
 def mode_in_unpack_hooks(torch):
     x, seen = leaf(torch, 1.0, 2.0), []
-    with torch.autograd.graph.saved_tensors_hooks(same, lambda t: seen.append(torch.is_grad_enabled()) or t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        same, lambda t: seen.append(torch.is_grad_enabled()) or t
+    ):
         y = x.exp()
     y.sum().backward(retain_graph=True)
     torch.autograd.grad(y.sum(), x, create_graph=True)
@@ -145,7 +147,13 @@ def versions(torch):
         h.add_(1)
         return torch.autograd.grad(y.sum(), x)
 
-    return change(lambda h: h * h), change(lambda h: h + 1), change(lambda h: h.exp()), change_result(), hooked()
+    return (
+        change(lambda h: h * h),
+        change(lambda h: h + 1),
+        change(lambda h: h.exp()),
+        change_result(),
+        hooked(),
+    )
 
 
 @case
@@ -220,7 +228,11 @@ def versions_counted_by_hand(torch):
     with torch.inference_mode():
         plain = torch.ones(1)
     graph.increment_version(plain)
-    return x._version, y._version, raises(lambda: y.sum().backward(), "modified by an inplace operation")
+    return (
+        x._version,
+        y._version,
+        raises(lambda: y.sum().backward(), "modified by an inplace operation"),
+    )
 
 
 @pytest.mark.parametrize("name", case.functions)
