@@ -101,7 +101,8 @@ def note_unrecorded(place: Position, op: str, reason: Any, tensors: Any) -> None
 
 def leaves_behind(tensor: Any, limit: int = NODES_LOOKED_AT) -> list[Any]:
     """A tensor and the leaves it was computed from, as far as a look at `limit` nodes shows."""
-    found, seen = [tensor], set()
+    found: list[Any] = [tensor]
+    seen: set[int] = set()
     waiting = deque([tensor._node])
     while waiting and len(seen) < limit:
         edge = waiting.popleft()

@@ -51,9 +51,9 @@ class NotImplementedForDtype(LaminaError, NotImplementedError):
     """An operation is not implemented for this dtype.
 
     Fails:
-        torch.tanh(torch.tensor(['a']))
+        torch.sort(torch.ones(2, dtype=torch.complex64))
     Works:
-        torch.tanh(torch.tensor([1.0]))
+        torch.sort(torch.ones(2, dtype=torch.complex64).abs())
     """
 
     code = "L504"

@@ -99,7 +99,7 @@ def explain_missing_in_optimizer(subject: Subject) -> Explanation | None:
     replaced = subject.notes.get("took_place_of")
     old = None if replaced is None else replaced[0]()
     holder = next(iter(optimizers_with(old)), None) if old is not None else None
-    if holder is not None:
+    if replaced is not None and holder is not None:
         return _stale(subject, holder, replaced[1])
     holder = _optimizer_of_siblings(holding)
     if holder is None:

@@ -233,7 +233,8 @@ def _outside_domain(node: Any) -> bool:
 
 def _leads_outside(node: Any) -> bool:
     """Whether such an operation is among those behind a node."""
-    waiting, seen = [node], set()
+    waiting: list[Any] = [node]
+    seen: set[int] = set()
     while waiting and len(seen) < NODES_FOLLOWED:
         one = waiting.pop()
         one = one.node if isinstance(one, OutputEdge) else one

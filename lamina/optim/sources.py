@@ -47,8 +47,9 @@ class SourceOfParameters:
         )
 
     def _used_up(self, place: Place) -> EmptyParameterList:
-        made, *ends = readings.get(self.generator, [None])
-        call = "model.parameters()" if made is None else place_of(*made).expression
+        known: list[Any] = readings.get(self.generator, [])
+        made, ends = known[:1], known[1:]
+        call = place_of(*made[0]).expression if made else "model.parameters()"
         notes = [(place_of(*ends[-1]), "used up here")] if ends else []
         name = name_of_object(self.generator)
         again = repairs.with_argument(place.expression, 0, call)

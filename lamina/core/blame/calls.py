@@ -77,7 +77,7 @@ def kernel_failed(
         if mismatch is not None:
             return mismatch
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
-        return dim_out_of_range(error.axis, error.ndim)
+        return dim_out_of_range(error.axis, error.ndim or 0)
     kind: type[errors.LaminaError] = errors.InvalidArgument
     if isinstance(error, IndexError):
         kind = errors.IndexOutOfRange

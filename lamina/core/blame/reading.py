@@ -89,8 +89,10 @@ def read_out_of(expression: str) -> tuple[str, str] | None:
         for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
             match node:
                 case ast.Call(ast.Attribute(value, name), []) if name in _READERS:
-                    while isinstance(value, ast.Call | ast.Attribute) and _leaves(value):
-                        value = value.func.value if isinstance(value, ast.Call) else value.value
+                    while _leaves(value):
+                        step = value.func if isinstance(value, ast.Call) else value
+                        assert isinstance(step, ast.Attribute)
+                        value = step.value
                     return ast.unparse(node), ast.unparse(value)
     except Exception:
         pass
