@@ -146,7 +146,8 @@ def _not_reached(subject: Subject) -> Explanation | None:
         reason = reason_in_words(cut.reason, cut.op, place_of(cut.code, cut.lasti))
         return explained(
             cause_of_reason(reason.kind),
-            f"{subject.called} is a leaf without a gradient: what was computed from it left the graph, since "
+            f"{subject.called} is a leaf without a gradient: what was computed from it left the "
+            "graph, since "
             f"{reason.words}",
             [*reason.notes, *ran],
             reason.help,
