@@ -14,9 +14,11 @@ from lamina.autograd.grad_mode import (
 )
 from lamina.autograd.gradcheck import gradcheck, gradgradcheck
 from lamina.autograd.variable import Variable
+from lamina.core.saved import SavedTensor
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "anomaly_mode",
     "backward",

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, final
+from weakref import WeakKeyDictionary, WeakSet
 
 from lamina import errors
 from lamina.autograd.edges import GradientEdge, get_gradient_edge
@@ -165,25 +166,25 @@ def register_multi_grad_hook(
 
 @final
 class _AllGradients:
-    """Collects the gradients of one pass, and calls the function when the last one is there."""
+    """Collects the gradients of each pass, and calls the function when the last one is there."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[..., None]) -> None:
         self.edges = [root_edge(tensor) for tensor in tensors]
         self.fn = fn
-        self.run: Any = None
-        self.missing = 0
-        self.gradients: list[Tensor | None] = []
+        # Several threads may be in a pass at a time.
+        self.passes: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()
+        self.missing: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def __call__(self, index: int, gradient: Tensor) -> None:
-        if self.run is not state.run:
-            self.run = state.run
-            self.gradients = [None] * len(self.edges)
-            self.missing = sum(self.run.reaches(edge) for edge in self.edges)
-        self.gradients[index] = gradient
-        self.missing -= 1
-        if self.missing == 0:
-            gradients, self.gradients, self.run = self.gradients, [], None
-            self.fn(gradients)
+        run = state.run
+        if run not in self.passes:
+            self.passes[run] = [None] * len(self.edges)
+            self.missing[run] = sum(run.reaches(edge) for edge in self.edges)
+        self.passes[run][index] = gradient
+        self.missing[run] -= 1
+        if self.missing[run] == 0:
+            del self.missing[run]
+            self.fn(self.passes.pop(run))
 
 
 @final
@@ -192,11 +193,11 @@ class _FirstGradient:
 
     def __init__(self, fn: Callable[..., None]) -> None:
         self.fn = fn
-        self.run: Any = None
+        self.seen: WeakSet[Any] = WeakSet()
 
     def __call__(self, index: int, gradient: Tensor) -> None:
-        if self.run is not state.run:
-            self.run = state.run
+        if state.run not in self.seen:
+            self.seen.add(state.run)
             self.fn(gradient)
 
 

@@ -1,1 +1,5 @@
-"""Tools around training: checkpointing, and data loading under the name known from PyTorch."""
+"""Tools around training: checkpointing, and handles of hooks."""
+
+from lamina.utils import checkpoint, hooks
+
+__all__ = ["checkpoint", "hooks"]
