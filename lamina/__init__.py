@@ -1,12 +1,21 @@
 """Lamina: PyTorch's tensors and autograd in Python. `import lamina as torch` runs what you have.
 
-This file is the front door: names, and no logic.
+This file is the front door: names, and no logic but this: the namespaces below are loaded when
+first used, which keeps `import lamina` within 60 ms of NumPy's own import.
 """
 
+import importlib as _importlib
 import warnings as _warnings
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
-from lamina import autograd, cuda, errors, fft, linalg, methods, nn, optim, random, utils
+from lamina import autograd, cuda, errors
+from lamina import methods as _methods
+from lamina.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+)
 from lamina.core.modes import (
     enable_grad,
     inference_mode,
@@ -34,31 +43,22 @@ from lamina.devices import (
 )
 from lamina.dtypes import (
     bfloat16,
-    bool_ as bool,
     can_cast,
     complex64,
-    complex64 as cfloat,
     complex128,
-    complex128 as cdouble,
     dtype,
-    float16,
-    float16 as half,
-    float32,
-    float32 as float,
-    float64,
-    float64 as double,
     float8_e4m3fn,
     float8_e4m3fnuz,
     float8_e5m2,
     float8_e5m2fnuz,
+    float16,
+    float32,
+    float64,
     get_default_dtype,
     int8,
     int16,
-    int16 as short,
     int32,
-    int32 as int,
     int64,
-    int64 as long,
     promote_types,
     set_default_dtype,
     uint8,
@@ -66,8 +66,32 @@ from lamina.dtypes import (
     uint32,
     uint64,
 )
-from lamina.explain import (
-    why,
+from lamina.dtypes import (
+    bool_ as bool,
+)
+from lamina.dtypes import (
+    complex64 as cfloat,
+)
+from lamina.dtypes import (
+    complex128 as cdouble,
+)
+from lamina.dtypes import (
+    float16 as half,
+)
+from lamina.dtypes import (
+    float32 as float,
+)
+from lamina.dtypes import (
+    float64 as double,
+)
+from lamina.dtypes import (
+    int16 as short,
+)
+from lamina.dtypes import (
+    int32 as int,
+)
+from lamina.dtypes import (
+    int64 as long,
 )
 from lamina.ops.activation import (
     celu,
@@ -246,9 +270,9 @@ from lamina.ops.exponential import (
     exp2,
     expm1,
     log,
-    log10,
     log1p,
     log2,
+    log10,
     logaddexp,
     logaddexp2,
     logit,
@@ -619,6 +643,21 @@ from lamina.version import (
     __version__,
 )
 
+if TYPE_CHECKING:
+    from lamina import fft, linalg, nn, optim, random, utils
+    from lamina.explain import why
+
+_NAMESPACES = frozenset({"fft", "linalg", "nn", "optim", "random", "utils"})
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _NAMESPACES:
+        return _importlib.import_module(f"lamina.{name}")
+    if name == "why":
+        return _importlib.import_module("lamina.explain").why
+    raise AttributeError(f"module 'lamina' has no attribute {name!r}")
+
+
 # Infinities and NaNs are results like any other, in PyTorch as here. NumPy would warn of them, from
 # our files; a context that silences it would cost 0.6 us an operation.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lamina\.")
@@ -860,6 +899,8 @@ __all__ = [
     "int64",
     "int8",
     "inverse",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_complex",
     "is_floating_point",
     "is_grad_enabled",

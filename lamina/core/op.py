@@ -39,14 +39,21 @@ raw: Final = Namespace("raw arrays")
 traced: Final = Namespace("tensors")
 
 
+def _innermost(function: Any) -> Any:
+    """The function that carries the signature: the one that a wrapper wraps."""
+    while (wrapped := getattr(function, "__wrapped__", None)) is not None:
+        function = wrapped
+    return function
+
+
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, keyword-only ones last."""
-    code = inspect.unwrap(function).__code__
+    code = _innermost(function).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _defaults_of(function: Any) -> dict[str, Any]:
-    function = inspect.unwrap(function)
+    function = _innermost(function)
     names, defaults = parameters_of(function), function.__defaults__ or ()
     count = function.__code__.co_argcount
     found = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
@@ -113,7 +120,7 @@ class Op:
         # with 800 rules to import.
         self.names = parameters_of(kernel)
         self.defaults = _defaults_of(kernel)
-        self.positional = inspect.unwrap(kernel).__code__.co_argcount  # type: ignore[attr-defined]
+        self.positional = _innermost(kernel).__code__.co_argcount
         self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
         self.tensor_positions = tuple(self.names.index(n.strip("*?#")) for n in self.tensor_names)
         self.dtypes = dtypes

@@ -12,15 +12,17 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from lamina.devices.device import CPU, META, device
 from lamina.errors import InvalidDevice
 
-HostArray = NDArray[Any]
+if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
+    from numpy.typing import DTypeLike
+
+HostArray = np.ndarray[Any, np.dtype[Any]]
 
 
 class MixedDevices(Exception):

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import DTypeLike
 
 from lamina.devices.backend import HostArray
+
+if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
+    from numpy.typing import DTypeLike
 
 xp: Final[Any] = np
 """NumPy, without its type stubs, which know no arrays but NumPy's."""

@@ -7,10 +7,9 @@ defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from lamina.devices.layouts import (
     Layout,
@@ -22,6 +21,9 @@ from lamina.devices.layouts import (
     same_memory,
 )
 from lamina.devices.shape_rules import Rule, name_of, quietly, reduced_shape, tiny, tiny_dtype
+
+if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
+    from numpy.typing import DTypeLike
 
 # --- views: NumPy itself rearranges the strides ------------------------------------------------
 

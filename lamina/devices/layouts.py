@@ -8,13 +8,15 @@ no function may compute on a layout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from lamina.devices.backend import HostArray
 from lamina.devices.dispatched import get_item, owner_of, replace
+
+if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
+    from numpy.typing import DTypeLike
 
 
 class NoValues(Exception):

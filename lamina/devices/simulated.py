@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from lamina.devices.backend import (
     Backend,
@@ -34,6 +33,9 @@ from lamina.devices.dispatched import (
     split_outputs,
 )
 from lamina.devices.simulation import MemoryAccount, simulation
+
+if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
+    from numpy.typing import DTypeLike
 
 Place = device  # the class has an attribute of that name
 
