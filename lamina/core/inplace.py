@@ -178,6 +178,11 @@ def _write(name: str, target: Tensor, result: Any) -> None:
     if door.is_watched and (recorder := current_recorder()) is not None:
         array, result = recorder.input(array), recorder.input(result)
     np.copyto(array, result, casting="unsafe")
+    note_written(target)
+
+
+def note_written(target: Tensor) -> None:
+    """Count a change of a tensor's values, with the place in the program that made it."""
     if target._cell is not INFERENCE:
         cell_of(target).bump(*here())
     owner = target if target._view is None else target._view.base

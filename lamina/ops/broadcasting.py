@@ -26,6 +26,14 @@ def _expand(input: Any, size: Any) -> Any:
     if shape == size:
         return input[...]
     wanted = _expanded_size(input, size)
+    if input.__class__ is np.ndarray and input.flags.c_contiguous and input.size:
+        # The same view as below, in 0.4 us instead of 2.5.
+        extra = len(wanted) - len(shape)
+        strides = [0 if n == 1 else s for n, s in zip(shape, input.strides, strict=True)]
+        for axis, (old, new) in enumerate(zip(shape, wanted[extra:], strict=True)):
+            if old == new:
+                strides[axis] = input.strides[axis]
+        return np.ndarray(wanted, input.dtype, input, 0, [0] * extra + strides)
     # NumPy makes such views read-only, to protect from writing to several elements at once; here
     # whoever writes looks for that, and a part of the view (a row) may well be written to.
     view = np.broadcast_to(input, wanted)

@@ -17,12 +17,12 @@ from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.blame.words import dims, legacy_type, this_place
 from lamina.core.call import operation
-from lamina.core.inplace import apply_inplace
+from lamina.core.inplace import apply_inplace, note_written
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
 from lamina.core.provenance import here
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, cell_of, wrap
+from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import INFERENCE
 from lamina.core.views import refresh
 from lamina.devices import device_of
@@ -146,9 +146,7 @@ def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
     if used > len(shape):
         if not shape and len(parts) == 1 and parts[0].__class__ is int:
             raise _no_dimensions()
-        raise errors.InvalidIndex(
-            f"too many indices for tensor of dimension {len(shape)}", [(this_place(), "indexed here")]
-        )
+        raise _too_many(len(shape))
     found = Parsed()
     axis = dim = 0  # in the indexed tensor, and in the view made so far
     for part in parts:
@@ -201,6 +199,12 @@ def _check_bounds(index: int, size: int, dim: int) -> None:
         )
 
 
+def _too_many(ndim: int) -> errors.InvalidIndex:
+    return errors.InvalidIndex(
+        f"too many indices for tensor of dimension {ndim}", [(this_place(), "indexed here")]
+    )
+
+
 def _no_dimensions() -> errors.InvalidIndex:
     return errors.InvalidIndex(
         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
@@ -228,19 +232,47 @@ def _range_of(part: slice, size: int) -> tuple[int, int, int]:
 
 def get_item(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and masks."""
-    shape = self._array.shape
-    if index.__class__ is int:
+    kind = index.__class__
+    if kind is int:
+        shape = self._array.shape
         if not shape:
             raise _no_dimensions()
         if not -shape[0] <= index < shape[0]:
             _check_bounds(index, shape[0], 0)
         return select(self, 0, index)
+    if kind is slice:
+        shape = self._array.shape
+        if shape:
+            start, stop, step = _range_of(index, shape[0])
+            return slice_dim(self, 0, start, stop, step)
+    elif kind is tuple and not (self._requires_grad and state.grad_enabled):
+        for part in index:
+            if part.__class__ is not int and part.__class__ is not slice:
+                break
+        else:
+            return _simple_view(self, index)
     parsed = parse(self, index)
     seen = _viewed(self, parsed)
     if parsed.indices:
         found: Tensor = pick(seen, parsed.indices, tuple(parsed.places))
         return found
     return alias(self) if seen is self else seen
+
+
+def _simple_view(self: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """A view by integers and slices, checked part by part, made by NumPy at once."""
+    shape = self._array.shape
+    if len(index) > len(shape):
+        raise _too_many(len(shape))
+    key: list[Any] = []
+    for axis, part in enumerate(index):
+        if part.__class__ is int:
+            _check_bounds(part, shape[axis], axis)
+            key.append(part)
+        else:
+            key.append(slice(*_range_of(part, shape[axis])))
+    key.append(Ellipsis)
+    return slice_view(self, tuple(key))
 
 
 def _viewed(self: Tensor, parsed: Parsed) -> Tensor:
@@ -339,8 +371,7 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
             array[...] = source
         except ValueError:
             raise _does_not_expand(array.shape, source.shape) from None
-    if self._cell is not INFERENCE:
-        cell_of(self).bump(*here())
+    note_written(self)
 
 
 def _on_host(self: Tensor, value: Tensor) -> Any:
@@ -537,8 +568,24 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return found
 
 
+def _is_plain(self: Tensor) -> bool:
+    """Whether NumPy can write to a tensor at once: on the host, and nothing is recorded."""
+    array = self._array
+    return (
+        array.__class__ is ndarray
+        and bool(array.flags.c_contiguous)
+        and not door.is_watched
+        and not (state.grad_enabled and self.requires_grad)
+        and self._cell is not INFERENCE
+    )
+
+
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value over all elements."""
+    if not isinstance(value, Tensor) and _is_plain(self):
+        self._array.fill(number_as(value, self._array.dtype))
+        note_written(self)
+        return self
     chosen = _fill_form(value, _fill_number_in_place, _fill_tensor_in_place)
     return apply_inplace(chosen.op, self, [self, value])
 
@@ -555,4 +602,8 @@ _zero = operation(
 
 def zero_(self: Tensor) -> Tensor:
     """Write zero over all elements."""
+    if _is_plain(self):
+        self._array.fill(0)
+        note_written(self)
+        return self
     return apply_inplace(_zero.op, self, [self])  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ embed_view = operation(
 
 
 def _overwrite_view(input: Any, part: Any, steps: Any) -> Any:
-    base = input.copy("C")
+    base = np.copy(input, order="C")  # an array also of a NumPy number
     replay(raw, base, steps)[...] = 0 if part is None else part
     return base
 

@@ -48,7 +48,7 @@ def _index_put(
             "Index put requires the source and destination dtypes match, got "
             f"{kind_name(input.dtype)} for the destination and {kind_name(values.dtype)} for the source."
         )
-    out = input.copy("C")
+    out = np.copy(input, order="C")
     key = numpy_key(indices, places)
     try:
         if accumulate:
@@ -103,7 +103,7 @@ index_put_op = operation(
 
 
 def _index_clear(input: Any, indices: Any, places: Any) -> Any:
-    out = input.copy("C")
+    out = np.copy(input, order="C")
     out[numpy_key(indices, places)] = 0
     return out
 
@@ -332,7 +332,7 @@ def _put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             [(this_place(), "called here")],
         )
     check_flat(index, input.size)
-    out = input.copy("C")
+    out = np.copy(input, order="C")
     flat = out.reshape(-1)
     if accumulate:
         positions = np.where(index < 0, index + input.size, index)
@@ -369,7 +369,7 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
             f"{kind_name(mask.dtype).lower()}"
         )
     wide, mask = wide_mask(input, mask)
-    out = wide.copy("C")
+    out = np.copy(wide, order="C")
     if not hasattr(value, "dtype"):
         value = number_as(value, input.dtype)
     np.copyto(out, value, casting="unsafe", where=mask)
@@ -435,7 +435,7 @@ def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             f"{kind_name(input.dtype)} and {kind_name(source.dtype)}"
         )
     wide, mask = wide_mask(input, mask)
-    out = wide.copy("C")
+    out = np.copy(wide, order="C")
     count = int(np.count_nonzero(mask))
     if count > source.size:
         raise refused("Number of elements of source < number of ones in mask")
@@ -469,7 +469,7 @@ masked_scatter = operation(
 
 
 def _overwritten(input: Any, src: Any, steps: Any) -> Any:
-    out = input.copy("C")
+    out = np.copy(input, order="C")
     part = replay(raw, out, steps)
     if part.shape != src.shape:
         raise errors.WriteShapeMismatch(
