@@ -130,6 +130,10 @@ class Backend(ABC):
     def pointer(self, array: Any) -> int:
         """The address of the first element; views differ from their base by their offset."""
 
+    def constant(self, array: HostArray) -> Any:
+        """What a kernel makes here for itself, such as positions to count from: no transfer."""
+        return self.from_host(array)
+
     def move(self, array: Any, target: Backend) -> Any:
         """A copy on `target` of an array that is here."""
         return target.from_host(self.to_host(array))

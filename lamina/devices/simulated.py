@@ -210,6 +210,9 @@ class SimulatedCuda(Backend):
         self.counters.record("host_to_device", array.nbytes)
         return made
 
+    def constant(self, array: HostArray) -> SimulatedCudaArray:
+        return SimulatedCudaArray(array.copy("K"), self.device, self.account)
+
     def to_host(self, array: SimulatedCudaArray) -> HostArray:
         self.counters.record_synchronization()
         self.counters.record("device_to_host", array.nbytes)

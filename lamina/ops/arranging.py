@@ -1,4 +1,4 @@
-"""Copies in which elements are repeated, turned round, or put on diagonals and triangles."""
+"""Copies in which elements are turned round, or put on diagonals and triangles."""
 
 from __future__ import annotations
 
@@ -8,219 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from lamina import dtypes, errors
-from lamina.core.blame.words import dims, this_place
+from lamina import dtypes
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
-from lamina.core.op import PROMOTE, traced
+from lamina.core.op import PROMOTE
 from lamina.core.provenance import here
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, contiguous_format, wrap
+from lamina.core.tensor import Tensor, wrap
 from lamina.devices import to_device
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
-from lamina.ops.broadcasting import broadcast_to
 from lamina.ops.creation import place_of_device
-from lamina.ops.joining import at_least, rows_first, stack
-from lamina.ops.memory import clone
-from lamina.ops.shape import flatten, reshape, unsqueeze, view
+from lamina.ops.indexing_rules import refused
+from lamina.ops.joining import at_least, rows_first
+from lamina.ops.shape import reshape
 from lamina.ops.windows import diagonal_copy
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "combinations",
-    "diag", "diag_embed", "diagflat", "flip", "fliplr", "flipud", "meshgrid", "repeat_interleave",
-    "roll", "rot90", "tile", "tril", "tril_indices", "triu", "triu_indices",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "diag", "diag_embed",
+    "diagflat", "flip", "fliplr", "flipud", "roll", "rot90", "tril", "tril_indices", "triu",
+    "triu_indices",
 ]  # fmt: skip
 
 
-def _refused(text: str, help: Sequence[str] = ()) -> errors.InvalidArgument:
-    return errors.InvalidArgument(text, [(this_place(), "called here")], help)
-
-
-# --- repeating -------------------------------------------------------------------------------------
-
-
-def _interleaved(shape: Sequence[int], repeats: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Shapes with a dimension of its own for each repetition: of size 1, and of full size."""
-    padded = [1] * (len(repeats) - len(shape)) + list(shape)
-    narrow = [length for size in padded for length in (1, size)]
-    wide = [length for r, size in zip(repeats, padded, strict=True) for length in (r, size)]
-    return narrow, wide
-
-
-def _repeat(input: Any, repeats: Any) -> Any:
-    if len(repeats) < input.ndim:
-        raise _refused(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
-    narrow, wide = _interleaved(input.shape, repeats)
-    sizes = [r * n for r, n in zip(wide[::2], wide[1::2], strict=True)]
-    if any(r < 0 for r in repeats):
-        raise errors.NegativeSize(
-            f"Trying to create tensor with negative dimension {min(sizes)}: {dims(sizes)}",
-            [(this_place(), "called here")],
-        )
-    copies = np.broadcast_to(input.reshape(narrow), wide)
-    return copies.copy("C").reshape(sizes)
-
-
-def _repeat_grad(F: Any, g: Any, input_shape: Any, repeats: Any) -> Any:
-    narrow, wide = _interleaved(input_shape, repeats)
-    return F.reshape(F.sum_to_size(F.reshape(g, tuple(wide)), tuple(narrow)), input_shape)
-
-
-repeat_op = moving(
-    "repeat",
-    _repeat,
-    grad=_repeat_grad,
-    is_view=False,
-    samples=lambda make: [
-        sample(make(2, 3), (2, 1)), sample(make(3), (2, 2)), sample(make(2), (0,)), sample(make(), ()),
-    ],
-    doc="A copy repeated so many times along each dimension.",
-)  # fmt: skip
-
-
-def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
-    """A copy repeated so many times along each dimension; further dimensions come first."""
-    return repeat_op(self, sizes_of(given(repeats, named, "repeats"), "repeats"))
-
-
-def tile(input: Tensor, dims: Any) -> Tensor:
-    """A copy repeated so many times along the last dimensions.
-
-    >>> import lamina
-    >>> lamina.tile(lamina.tensor([1, 2]), (2,))
-    tensor([1, 2, 1, 2])
-    """
-    counts = sizes_of((dims,), "dims")
-    return repeat_op(input, (1,) * (input._array.ndim - len(counts)) + counts)
-
-
-def tile_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """A copy repeated so many times along the last dimensions."""
-    return tile(self, sizes_of(given(dims, named, "dims"), "dims"))
-
-
-def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
-) -> Tensor:
-    """Each element repeated, one number of times or each its own, along a dimension.
-
-    >>> import lamina
-    >>> lamina.repeat_interleave(lamina.tensor([1, 2]), 2)
-    tensor([1, 1, 2, 2])
-    """
-    if repeats is None:
-        return _indices_repeated(input)
-    if isinstance(repeats, Tensor) and repeats._array.size == 1:
-        repeats = int(repeats.item())  # type: ignore[attr-defined]
-    if dim is None:
-        input, dim = flatten(input), 0
-    if not input._array.ndim:
-        input = reshape(input, (1,))
-    axis = axis_of(dim, input._array.ndim)
-    shape = input._array.shape
-    if isinstance(repeats, int):
-        if repeats < 0:
-            raise _refused("Repeats must be non-negative")
-        wide = (*shape[: axis + 1], repeats, *shape[axis + 1 :])
-        copies = clone(broadcast_to(unsqueeze(input, axis + 1), wide), contiguous_format)
-        return view(copies, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]))
-    if repeats._array.shape != (shape[axis],):
-        raise _refused(
-            "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{repeats._array.size} and input.size({axis}) = {shape[axis]}"
-        )
-    found: Tensor = traced.index_select(input, axis, _indices_repeated(repeats))
-    return found
-
-
-def _repeated(repeats: Any) -> Any:
-    if repeats.dtype.kind not in "iu":
-        raise _refused("repeats has to be Long or Int tensor")
-    if repeats.ndim != 1:
-        raise _refused("repeat_interleave only accept 1D vector as repeat")
-    if repeats.size and int(repeats.min()) < 0:
-        raise _refused("repeats can not be negative")
-    return np.repeat(np.arange(len(repeats)).astype(repeats.dtype), repeats)
-
-
-_indices_repeated = operation(
-    "repeated_indices",
-    _repeated,
-    samples=lambda make: [sample(make.integers(3, low=0, high=3))],
-    doc="Each index as many times as the element there says.",
-)
-
-
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinates of a grid: each vector expanded along all others.
-
-    >>> import lamina
-    >>> rows, columns = lamina.meshgrid(lamina.tensor([1, 2]), lamina.tensor([3, 4]), indexing="ij")
-    >>> rows
-    tensor([[1, 1],
-            [2, 2]])
-    """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    if not tensors:
-        raise _refused("meshgrid expects a non-empty TensorList")
-    for tensor in tensors:
-        if tensor._array.ndim > 1:
-            raise _refused(
-                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape "
-                f"{dims(tensor._array.shape)}"
-            )
-    if indexing not in (None, "ij", "xy"):
-        raise _refused(
-            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing)
-        )
-    order = list(tensors)
-    swapped = indexing == "xy" and len(order) >= 2
-    if swapped:
-        order[0], order[1] = order[1], order[0]
-    shape = tuple(tensor._array.size for tensor in order)
-    found = []
-    for place, tensor in enumerate(order):
-        placed = (1,) * place + (shape[place],) + (1,) * (len(shape) - place - 1)
-        grid = broadcast_to(view(tensor, placed), shape)
-        found.append(traced.transpose(grid, 0, 1) if swapped else grid)
-    if swapped:
-        found[0], found[1] = found[1], found[0]
-    return tuple(found)
-
-
-def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element of each vector, as rows."""
-    for tensor in tensors:
-        if tensor._array.ndim != 1:
-            raise _refused(f"Expect a 1D vector, but got shape {dims(tensor._array.shape)}")
-    if len(tensors) == 1:
-        return tensors[0]
-    return stack([flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
-
-
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose `r` elements of a vector, in order, as rows."""
-    if input._array.ndim != 1:
-        raise _refused(f"Expect a 1D vector, but got shape {dims(input._array.shape)}")
-    if r < 0:
-        raise _refused(f"Expect a non-negative number, but got {r}")
-    array = input._array
-    if not r:
-        return wrap(np.zeros_like(array, shape=(0,)), (*here(), "combinations", None, None))
-    length = array.size
-    places = np.indices((length,) * r)
-    keep = np.ones((length,) * r, dtype=bool)
-    for first, second in zip(places[:-1], places[1:], strict=True):
-        keep &= first <= second if with_replacement else first < second
-    mask = wrap(to_device(keep, input.device), None)
-    grids = meshgrid(*[input] * r, indexing="ij")
-    return stack([traced.masked_select(grid, mask) for grid in grids], 1)
-
-
-# --- turning round ---------------------------------------------------------------------------------
+# --- turning round -------------------------------------------------------------------------------
 
 
 def _flip(input: Any, dims: Any) -> Any:
@@ -238,7 +48,11 @@ flip_op = moving(
     _flip,
     grad=lambda F, g, dims: F.flip(g, dims),
     is_view=False,
-    samples=lambda make: [sample(make(2, 3), (0,)), sample(make(2, 3), (0, -1)), sample(make(2), ())],
+    samples=lambda make: [
+        sample(make(2, 3), (0,)),
+        sample(make(2, 3), (0, -1)),
+        sample(make(2), ()),
+    ],
     doc="A copy with the order of some dimensions reversed.",
 )
 
@@ -261,26 +75,24 @@ def flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
 def fliplr(input: Tensor) -> Tensor:
     """A copy with the order of dimension 1 reversed: left and right exchanged."""
     if input._array.ndim < 2:
-        raise _refused("Input must be >= 2-d.")
+        raise refused("Input must be >= 2-d.")
     return flip_op(input, (1,))
 
 
 def flipud(input: Tensor) -> Tensor:
     """A copy with the order of dimension 0 reversed: up and down exchanged."""
     if input._array.ndim < 1:
-        raise _refused("Input must be >= 1-d.")
+        raise refused("Input must be >= 1-d.")
     return flip_op(input, (0,))
 
 
 def _roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     if not shifts:
-        raise _refused("`shifts` required")
+        raise refused("`shifts` required")
     if not dims and len(shifts) == 1:
         return np.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
     if len(shifts) != len(dims):
-        raise _refused(
-            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        )
+        raise refused(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:
         return input.copy()
     return np.roll(input, shifts, tuple(axis_of(dim, input.ndim) for dim in dims)).copy("C")
@@ -311,12 +123,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 def _rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     if len(dims) != 2:
-        raise _refused(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+        raise refused(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
-        raise _refused(f"expected total dims >= 2, but got total dims = {input.ndim}")
+        raise refused(f"expected total dims >= 2, but got total dims = {input.ndim}")
     first, second = (axis_of(dim, input.ndim) for dim in dims)
     if first == second:
-        raise _refused(
+        raise refused(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     return np.rot90(input, k, (first, second)).copy("K")
@@ -343,13 +155,13 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return rot90_op(input, k, tuple(dims))
 
 
-# --- triangles and diagonals -----------------------------------------------------------------------
+# --- triangles and diagonals ---------------------------------------------------------------------
 
 
 def _triangle(name: str, function: Any) -> Any:
     def kernel(input: Any, diagonal: int = 0) -> Any:
         if input.ndim < 2:
-            raise _refused(f"{name}: input tensor must have at least 2 dimensions")
+            raise refused(f"{name}: input tensor must have at least 2 dimensions")
         return rows_first(function(input, diagonal))
 
     return kernel
@@ -390,7 +202,7 @@ def _indices(
 ) -> Tensor:
     for word, length in (("row", row), ("col", col)):
         if length < 0:
-            raise _refused(f"{word} must be non-negative, got{length}")
+            raise refused(f"{word} must be non-negative, got{length}")
     kind = (dtype or dtypes.int64).numpy
     places = np.stack(function(row, offset, col)).astype(kind)
     found = places if device is None else to_device(places, place_of_device(device))
@@ -398,7 +210,13 @@ def _indices(
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
 ) -> Tensor:
     """Row and column indices of the lower triangle of a matrix, row by row.
 
@@ -411,7 +229,13 @@ def tril_indices(
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
 ) -> Tensor:
     """Row and column indices of the upper triangle of a matrix, row by row."""
     return _indices("triu_indices", np.triu_indices, row, col, offset, dtype, device)
@@ -419,11 +243,11 @@ def triu_indices(
 
 def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     if not input.ndim:
-        raise _refused("diag_embed() cannot be applied to a 0-dim tensor.")
+        raise refused("diag_embed() cannot be applied to a 0-dim tensor.")
     ndim = input.ndim + 1
     first, second = axis_of(dim1, ndim), axis_of(dim2, ndim)
     if first == second:
-        raise _refused(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise refused(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     length = input.shape[-1]
     size = length + abs(offset)
     base = np.zeros_like(input, shape=(*input.shape[:-1], size * size), order="C")
@@ -432,7 +256,9 @@ def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
     base[..., start : start + length * (size + 1) : size + 1] = input
     square = base.reshape((*input.shape[:-1], size, size))
     others = iter(range(ndim - 2))
-    order = [ndim - 2 if k == first else ndim - 1 if k == second else next(others) for k in range(ndim)]
+    order = [
+        ndim - 2 if k == first else ndim - 1 if k == second else next(others) for k in range(ndim)
+    ]
     return square.transpose(order)
 
 
@@ -464,7 +290,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
         return diag_embed(input, diagonal, 0, 1, out=out)
     if ndim == 2:
         return diagonal_copy(input, diagonal, 0, 1, out=out)
-    raise _refused(f"diag(): Supports 1D or 2D tensors. Got {ndim}D", ["use diagonal or diag_embed"])
+    raise refused(f"diag(): Supports 1D or 2D tensors. Got {ndim}D", ["use diagonal or diag_embed"])
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
@@ -487,7 +313,7 @@ def _block_diag(tensors: Any) -> Any:
 def _block_shapes(shapes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     for place, shape in enumerate(shapes):
         if len(shape) > 2:
-            raise _refused(
+            raise refused(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has "
                 f"{len(shape)} dimensions"
             )
@@ -521,12 +347,14 @@ _block_op = operation(
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given ones along its diagonal, and zeros elsewhere."""
     if not tensors:
-        return wrap(np.zeros((1, 0), dtypes.get_default_dtype().numpy), (*here(), "block_diag", None, None))
+        return wrap(
+            np.zeros((1, 0), dtypes.get_default_dtype().numpy), (*here(), "block_diag", None, None)
+        )
     found: Tensor = _block_op(list(tensors))
     return found
 
 
-# --- at least so many dimensions -------------------------------------------------------------------
+# --- at least so many dimensions -----------------------------------------------------------------
 
 
 def _at_least(ndim: int, name: str) -> Any:

@@ -8,6 +8,6 @@ from lamina.devices import CPU, backend_of, device_of
 
 
 def constant_like(like: Any, values: Any) -> Any:
-    """A NumPy array, moved to the device of another array."""
+    """A NumPy array as if a kernel had made it on the device of another array."""
     place = device_of(like)
-    return values if place is CPU else backend_of(place).from_host(values)
+    return values if place is CPU else backend_of(place).constant(values)

@@ -137,7 +137,9 @@ def _xlogy_declared(name: str, number: int, samples: Any) -> Any:
     )
 
 
-_xlogy_tensors = _xlogy_declared("xlogy", 0, binary_samples(0.5, 2.0))
+_xlogy_tensors = _xlogy_declared(
+    "xlogy", 0, lambda make: binary_samples(0.5, 2.0)(make)[:3]  # numbers have forms of their own
+)
 _xlogy_of_number = _xlogy_declared(
     "xlogy_of_number", 1, lambda make: [sample(1.5, make(3, 4, low=0.5))]
 )

@@ -14,6 +14,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.blame.words import dims, this_place
+from lamina.ops.constants import constant_like
 
 ndarray: Final = np.ndarray
 _UNSIGNED: Final = {4: np.uint32, 8: np.uint64}
@@ -33,7 +34,9 @@ def kind_name(kind: Any) -> str:
     return names.get(found, found)
 
 
-def check_index_kind(index: Any, name: str, words: str = "Expected dtype int32/int64 for index") -> None:
+def check_index_kind(
+    index: Any, name: str, words: str = "Expected dtype int32/int64 for index"
+) -> None:
     """Indices are int32 or int64."""
     if index.dtype.kind != "i" or index.dtype.itemsize < 4:
         raise errors.DtypeError(f"{name}(): {words}", [(this_place(), "called here")])
@@ -63,9 +66,10 @@ def row_major(shape: Sequence[int]) -> list[int]:
     return steps
 
 
-def spread(length: int, step: int, ndim: int, axis: int) -> Any:
+def spread(length: int, step: int, ndim: int, axis: int, like: Any) -> Any:
     """The offsets along one axis, shaped to broadcast with positions of `ndim` axes."""
-    return (np.arange(length) * step).reshape((-1,) + (1,) * (ndim - 1 - axis))
+    offsets = (np.arange(length) * step).reshape((-1,) + (1,) * (ndim - 1 - axis))
+    return constant_like(like, offsets)
 
 
 def positions_along(shape: Sequence[int], index: Any, axis: int) -> Any:
@@ -74,16 +78,16 @@ def positions_along(shape: Sequence[int], index: Any, axis: int) -> Any:
     found = index * steps[axis]
     for other, length in enumerate(index.shape):
         if other != axis and length > 1:
-            found = found + spread(length, steps[other], index.ndim, other)
+            found = found + spread(length, steps[other], index.ndim, other, index)
     return found
 
 
 def positions_of_rows(shape: Sequence[int], index: Any, axis: int) -> Any:
     """Flat positions of whole slices, shape (before, indices, after): what `index_select` reads."""
     before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    found = index.reshape(-1, 1) * after + np.arange(after)
+    found = index.reshape(-1, 1) * after + spread(after, 1, 2, 1, index)
     if axis:
-        found = found + (np.arange(before) * (shape[axis] * after)).reshape(-1, 1, 1)
+        found = found + spread(before, shape[axis] * after, 3, 0, index)
     return found
 
 
@@ -119,7 +123,7 @@ def positions_of_key(shape: Sequence[int], indices: Sequence[Any], places: Seque
         found = found + index.reshape(index.shape + (1,) * trailing)
     for place, axis in enumerate(kept):
         target = place if place < first else place + len(together)
-        found = found + spread(shape[axis], steps[axis], ndim, target)
+        found = found + spread(shape[axis], steps[axis], ndim, target, indices[0])
     return found
 
 
@@ -150,11 +154,14 @@ def explain_index_error(error: Exception, shape: Sequence[int], key: Sequence[An
             axis += part.ndim
             continue
         if axis >= len(shape):
-            return errors.InvalidIndex(f"too many indices for tensor of dimension {len(shape)}", place)
+            return errors.InvalidIndex(
+                f"too many indices for tensor of dimension {len(shape)}", place
+            )
         wrong = part[(part < -shape[axis]) | (part >= shape[axis])].reshape(-1)
         if wrong.size:
             return errors.IndexOutOfRange(
-                f"index {wrong[0]} is out of bounds for dimension {axis} with size {shape[axis]}", place
+                f"index {wrong[0]} is out of bounds for dimension {axis} with size {shape[axis]}",
+                place,
             )
         shapes.append(part.shape)
         axis += 1

@@ -13,6 +13,7 @@ from lamina.core.call import operation
 from lamina.core.fast_moves import moving
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
+from lamina.ops.constants import constant_like
 from lamina.ops.indexing_rules import refused
 from lamina.ops.numbers import number_as
 
@@ -24,7 +25,7 @@ def _pairs(pad: Pad, ndim: int) -> list[tuple[int, int, int]]:
     return [(ndim - 1 - k // 2, pad[k], pad[k + 1]) for k in range(0, len(pad), 2)]
 
 
-# --- a constant ------------------------------------------------------------------------------------
+# --- a constant ----------------------------------------------------------------------------------
 
 
 def _constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
@@ -64,7 +65,7 @@ constant_pad_nd = moving(
     doc="A copy with a number before and after the elements; a negative length takes elements away.",
 )  # fmt: skip
 
-# --- the tensor's own elements ---------------------------------------------------------------------
+# --- the tensor's own elements -------------------------------------------------------------------
 
 
 def _reflected(size: int, before: int, after: int) -> Any:
@@ -87,7 +88,8 @@ def _pad_from_self(input: Any, pad: Any, mode: str) -> Any:
     found = input
     for axis, before, after in _pairs(pad, input.ndim):
         if before or after:
-            found = np.take(found, _PLACES[mode](input.shape[axis], before, after), axis=axis)
+            places = _PLACES[mode](input.shape[axis], before, after)
+            found = np.take(found, constant_like(input, places), axis=axis)
     return found.copy() if found is input else found
 
 
@@ -121,7 +123,6 @@ unpad = operation(
 )
 
 
-
 def _self_padding(name: str, node_name: str) -> Any:
     return moving(
         name,
@@ -144,7 +145,9 @@ _OF_RANK = {
 }  # fmt: skip
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
     """A copy with more elements at the ends of its last dimensions: `nn.functional.pad`.
 
     Args:
@@ -170,7 +173,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if value is not None and value != 0:
         raise refused(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:
-        raise errors.NotSupported(f"Unrecognised padding mode {mode}", [(this_place(), "called here")])
+        raise errors.NotSupported(
+            f"Unrecognised padding mode {mode}", [(this_place(), "called here")]
+        )
     _check_self_padding(input._array.shape, lengths, mode)
     rank = len(lengths) // 2
     if mode == "circular":

@@ -91,7 +91,9 @@ def _exponent_rule(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
 
 def _exponent_of_number_rule(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
     if other == 0:
-        return g * F.where(F.real(input) >= 0, 0, F.conj(out * float("-inf")))
+        # Masked before and after the infinity, which would make the masked zeros' derivatives NaN.
+        flat = F.real(input) >= 0
+        return g * F.where(flat, 0, F.conj(F.where(flat, 0, out) * float("-inf")))
     return g * F.conj(out * F.log_of_number(other))
 
 

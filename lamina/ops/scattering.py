@@ -42,7 +42,9 @@ def _raised(array: Any) -> Any:
     return array if array.ndim else array[None]
 
 
-def _prepared(name: str, input: Any, dim: int, index: Any, src: Any = None) -> tuple[Any, Any, Any, Any]:
+def _prepared(
+    name: str, input: Any, dim: int, index: Any, src: Any = None
+) -> tuple[Any, Any, Any, Any]:
     """A copy of the input, the axis, the index, and the part of the source that the index reaches."""
     out = _raised(input).copy("C")
     if not index.size:
@@ -89,7 +91,10 @@ scatter_src = operation(
     grad=_from_source,
     node_name="ScatterBackward0",
     halves_in_float=False,
-    samples=lambda make: [sample(make(3, 4), 0, _rows, make(2, 3)), sample(make(3, 4), -1, _rows, make(1, 3))],
+    samples=lambda make: [
+        sample(make(3, 4), 0, _rows, make(2, 3)),
+        sample(make(3, 4), -1, _rows, make(1, 3)),
+    ],
     doc="A copy with elements of `src` written where the indices name along a dimension.",
 )
 
@@ -120,7 +125,11 @@ def _scatter_with(input: Any, dim: int, index: Any, src: Any, reduce: str) -> An
         out, axis, wide, part = _prepared("scatter", input, dim, index, src)
     else:
         out, axis, wide, _ = _prepared("scatter", input, dim, index)
-        part = None if wide is None else np.full_like(out, number_as(src, input.dtype), shape=wide.shape, order="C")
+        part = (
+            None
+            if wide is None
+            else np.full_like(out, number_as(src, input.dtype), shape=wide.shape, order="C")
+        )
     if wide is not None:
         positions = positions_along(out.shape, wide, axis).reshape(-1)
         ufunc = np.add if reduce == "add" else np.multiply
@@ -202,9 +211,15 @@ scatter_add = operation(
     """,
 )  # fmt: skip
 
-# --- scatter with a reduction ----------------------------------------------------------------------
+# --- scatter with a reduction --------------------------------------------------------------------
 
-_REDUCERS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
+_REDUCERS = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "mean": np.add,
+    "amax": np.maximum,
+    "amin": np.minimum,
+}
 
 
 def _start_value(reduce: str, kind: Any) -> Any:
@@ -256,28 +271,38 @@ def _reached(F: Any, src: Any, index: Any) -> Any:
     return F.slice_view(src, tuple(slice(n) for n in index.shape))
 
 
-def _sum_rule(F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any) -> Any:
+def _sum_rule(
+    F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any
+) -> Any:
     return g, F.gather(g, dim, index)
 
 
-def _mean_rule(F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any) -> Any:
+def _mean_rule(
+    F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any
+) -> Any:
     ones = F.ones_like(g) if own else F.zeros_like(g)
     count = F.clamp(F.scatter_add(ones, dim, index, F.ones_like(F.gather(g, dim, index))), 1)
     share = g / count
     return share, F.gather(share, dim, index)
 
 
-def _extreme_rule(F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any) -> Any:
+def _extreme_rule(
+    F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any
+) -> Any:
     zero, one = F.zeros_like(g), F.ones_like(g)
     part = _reached(F, src, index)
     mine = F.where(input == out, one, zero)
-    hit = F.where(part == F.gather(out, dim, index), F.gather(one, dim, index), F.gather(zero, dim, index))
+    hit = F.where(
+        part == F.gather(out, dim, index), F.gather(one, dim, index), F.gather(zero, dim, index)
+    )
     start = mine if own else zero
     share = g / F.clamp(F.scatter_add(start, dim, index, hit), 1)
     return mine * share, hit * F.gather(share, dim, index)
 
 
-def _product_rule(F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any) -> Any:
+def _product_rule(
+    F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any
+) -> Any:
     """The product of the other factors: a division where none is zero, else counted out."""
     zero, one = F.zeros_like(g), F.ones_like(g)
     part = _reached(F, src, index)
@@ -291,7 +316,10 @@ def _product_rule(F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, ow
     others = F.where(zeros == 0, product, zero)
     alone = F.where(zeros == 1, product, zero)
     weighted, weighted_alone = g * F.conj(others), g * F.conj(alone)
-    own_grad = F.where(self_zero, weighted_alone, weighted / F.conj(F.where(self_zero, one, input)))
+    own_grad = g  # for an element that is kept, or replaced and then left out
+    if own:
+        own_grad = weighted / F.conj(F.where(self_zero, one, input))
+        own_grad = F.where(self_zero, weighted_alone, own_grad)
     part_grad = F.where(
         part_zero,
         F.gather(weighted_alone, dim, index),
