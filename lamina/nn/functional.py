@@ -45,9 +45,6 @@ from lamina.ops.batch_normalization import (
 )
 from lamina.ops.class_loss import (
     cross_entropy,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
     nll_loss,
 )
 from lamina.ops.convolution import (
@@ -105,6 +102,11 @@ from lamina.ops.loss import (
     mse_loss,
     smooth_l1_loss,
     soft_margin_loss,
+)
+from lamina.ops.margin_loss import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
 )
 from lamina.ops.multi_head_attention import (
     multi_head_attention_forward,

@@ -22,6 +22,13 @@ __all__ = ["group_norm", "layer_norm", "rms_norm"]
 def _layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Any, Any, Any]:
+    if len(normalized_shape) == 1:
+        made, mean, rate = kernels.standardized_rows(input, eps)
+        if weight is not None:
+            made *= weight
+        if bias is not None:
+            made += bias
+        return made, mean, rate
     split = input.ndim - len(normalized_shape)
     rows = input.reshape(math.prod(input.shape[:split]), math.prod(normalized_shape))
     made, mean, rate = kernels.standardized_rows(rows, eps)

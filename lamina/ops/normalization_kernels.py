@@ -17,7 +17,7 @@ def standardized_rows(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     scale = 1 / max(rows.shape[-1], 1)
     mean = np.add.reduce(rows, axis=-1, keepdims=True) * scale
     made = rows - mean
-    variance = np.expand_dims(np.vecdot(made, made), -1) * scale
+    variance = np.vecdot(made, made)[..., None] * scale
     rate = 1 / np.sqrt(variance + eps)
     made *= rate
     return made, mean, rate
@@ -33,7 +33,7 @@ def standardize(rows: Any, mean: Any, rate: Any) -> Any:
 def rows_backward(gradient: Any, standard: Any, rate: Any) -> Any:
     """The gradient of rows from that of their standardized values; overwrites both arguments."""
     scale = 1 / max(standard.shape[-1], 1)
-    along = np.expand_dims(np.vecdot(gradient, standard), -1) * scale
+    along = np.vecdot(gradient, standard)[..., None] * scale
     gradient -= np.add.reduce(gradient, axis=-1, keepdims=True) * scale
     standard *= along
     gradient -= standard
@@ -89,7 +89,7 @@ def rms_norm_backward(
     if not needs[0]:
         return None, of_weight
     made = g.copy() if weight is None else g * weight.reshape(-1)
-    standard *= np.expand_dims(np.vecdot(made, standard), -1) / max(shape[1], 1)
+    standard *= np.vecdot(made, standard)[..., None] / max(shape[1], 1)
     made -= standard
     made *= flat_rate
     made = made.reshape(input.shape)

@@ -100,29 +100,46 @@ def position_of_maximum(array: Any, windows: Windows) -> Any:
     array = padded(array, windows.widths(sizes), lowest(array))
     best = choice = None
     for number, offset in enumerate(product(*map(range, windows.size))):
-        found = array[elements(windows, offset, counts)]
+        # A copy, since elements that lie apart would be slow to read several times.
+        found = array[elements(windows, offset, counts)].copy("C")
         if best is None:
-            best, choice = found.copy(), np.zeros_like(found, dtype=np.int64, order="C")
+            best = found
+            first = constant_like(array, _first_inside(windows, counts))
+            choice = np.zeros_like(found, dtype=np.int64) + first
             continue
-        better = (found > best) | (found != found)
-        choice[better] = number
+        better = found > best
+        if found.dtype.kind == "f":
+            better |= found != found
+        choice = np.where(better, number, choice)
         best = np.maximum(best, found, out=best)
-    return _flat_positions(choice, windows, sizes, counts)
+    starts, steps = _flat_places(windows, sizes, counts)
+    return constant_like(array, starts) + constant_like(array, steps)[choice]
 
 
-def _flat_positions(
-    choice: Any, windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...]
-) -> Any:
-    """Offsets in windows, numbered row by row, as indices in the flattened dimensions."""
-    rank = len(sizes)
-    flat = np.zeros_like(choice)
-    for k in range(rank):
-        own = choice // math.prod(windows.size[k + 1 :]) % windows.size[k]
-        starts = np.arange(counts[k]) * windows.stride[k] - windows.padding[k]
-        starts = constant_like(choice, starts.reshape(-1, *[1] * (rank - 1 - k)))
-        place = np.clip(starts + own * windows.dilation[k], 0, sizes[k] - 1)
-        flat = flat * sizes[k] + place
-    return flat
+def _first_inside(windows: Windows, counts: tuple[int, ...]) -> Any:
+    """The number of each window's first element that is not in the padding."""
+    first: Any = 0
+    for k, count in enumerate(counts):
+        starts = np.arange(count) * windows.stride[k] - windows.padding[k]
+        own = -(np.minimum(starts, 0) // windows.dilation[k])
+        first = first * windows.size[k] + own.reshape(-1, *[1] * (len(counts) - 1 - k))
+    return first
+
+
+def _flat_places(
+    windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """In flattened dimensions: where windows start, and how far from there each element is."""
+    starts: Any = 0
+    steps: Any = 0
+    for k, size in enumerate(sizes):
+        after = [1] * (len(sizes) - 1 - k)
+        own = np.arange(counts[k]) * windows.stride[k] - windows.padding[k]
+        starts = starts * size + own.reshape(-1, *after)
+        steps = steps * size + (np.arange(windows.size[k]) * windows.dilation[k]).reshape(
+            -1, *after
+        )
+    return starts, steps.reshape(-1)
 
 
 def sums_in(array: Any, windows: Windows) -> Any:
