@@ -1,7 +1,7 @@
 """Lamina: PyTorch's tensors and autograd in Python. `import lamina as torch` runs what you have.
 
-This file is the front door: names, and no logic but this: the namespaces below are loaded when
-first used, which keeps `import lamina` within 60 ms of NumPy's own import.
+This file is the front door: names, and no logic but what keeps `import lamina` within 60 ms of
+NumPy's own import: the larger namespaces are loaded when first used.
 """
 
 import importlib as _importlib
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from lamina import autograd, cuda, errors
-from lamina import methods as _methods
+from lamina import methods as methods
 from lamina.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -116,19 +116,14 @@ from lamina.ops.arranging import (
     atleast_2d,
     atleast_3d,
     block_diag,
-    cartesian_prod,
-    combinations,
     diag,
     diag_embed,
     diagflat,
     flip,
     fliplr,
     flipud,
-    meshgrid,
-    repeat_interleave,
     roll,
     rot90,
-    tile,
     tril,
     tril_indices,
     triu,
@@ -293,6 +288,9 @@ from lamina.ops.factor_lu import (
     lu_solve,
     lu_unpack,
 )
+from lamina.ops.filling import (
+    fill,
+)
 from lamina.ops.gamma_function import (
     digamma,
     lgamma,
@@ -305,29 +303,17 @@ from lamina.ops.histograms import (
     histogramdd,
 )
 from lamina.ops.indexing import (
-    fill,
     index_put,
 )
 from lamina.ops.joining import (
     cat,
-    chunk,
     column_stack,
     concat,
     concatenate,
-    dsplit,
     dstack,
-    hsplit,
     hstack,
     row_stack,
-    split,
-    split_with_sizes,
     stack,
-    tensor_split,
-    unbind,
-    unsafe_chunk,
-    unsafe_split,
-    unsafe_split_with_sizes,
-    vsplit,
     vstack,
 )
 from lamina.ops.linalg import (
@@ -354,6 +340,14 @@ from lamina.ops.logic import (
 from lamina.ops.lowrank import (
     pca_lowrank,
     svd_lowrank,
+)
+from lamina.ops.masks import (
+    argwhere,
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+    nonzero_static,
 )
 from lamina.ops.matmul import (
     bmm,
@@ -417,12 +411,8 @@ from lamina.ops.permutation import (
     transpose,
 )
 from lamina.ops.picking import (
-    argwhere,
     gather,
     index_select,
-    masked_select,
-    nonzero,
-    nonzero_static,
     take,
     take_along_dim,
 )
@@ -503,6 +493,13 @@ from lamina.ops.reduction import (
     prod,
     sum,
 )
+from lamina.ops.repeating import (
+    cartesian_prod,
+    combinations,
+    meshgrid,
+    repeat_interleave,
+    tile,
+)
 from lamina.ops.rounding import (
     ceil,
     clamp,
@@ -568,6 +565,19 @@ from lamina.ops.sorting import (
     sort,
     topk,
 )
+from lamina.ops.splitting import (
+    chunk,
+    dsplit,
+    hsplit,
+    split,
+    split_with_sizes,
+    tensor_split,
+    unbind,
+    unsafe_chunk,
+    unsafe_split,
+    unsafe_split_with_sizes,
+    vsplit,
+)
 from lamina.ops.triangular import (
     cholesky,
     cholesky_inverse,
@@ -620,6 +630,12 @@ from lamina.ops.view_changes import (
     unsqueeze_copy,
     view_copy,
 )
+from lamina.ops.view_writes import (
+    as_strided_scatter,
+    diagonal_scatter,
+    select_scatter,
+    slice_scatter,
+)
 from lamina.ops.windows import (
     as_strided,
     diagonal,
@@ -627,17 +643,11 @@ from lamina.ops.windows import (
     select,
 )
 from lamina.ops.writing import (
-    as_strided_scatter,
-    diagonal_scatter,
     index_add,
     index_copy,
     index_fill,
     index_reduce,
-    masked_fill,
-    masked_scatter,
     put,
-    select_scatter,
-    slice_scatter,
 )
 from lamina.version import (
     __version__,

@@ -5,14 +5,18 @@ from lamina.core.tensor import Tensor
 from lamina.ops import (
     arranging,
     broadcasting,
+    filling,
     indexing,
-    joining,
+    masks,
     memory,
     permutation,
     picking,
+    repeating,
     scattering,
     shape,
+    splitting,
     view_changes,
+    view_writes,
     windows,
     writing,
 )
@@ -59,22 +63,22 @@ Tensor.resize_ = memory.resize_
 Tensor.resize_as_ = memory.resize_as_
 Tensor.set_ = memory.set_
 Tensor.is_set_to = memory.is_set_to
-Tensor.split = joining.split_method
-Tensor.split_with_sizes = joining.split_with_sizes
-Tensor.chunk = joining.chunk
-Tensor.tensor_split = joining.tensor_split_method
-Tensor.hsplit = joining.hsplit
-Tensor.vsplit = joining.vsplit
-Tensor.dsplit = joining.dsplit
-Tensor.unbind = joining.unbind
-Tensor.unsafe_split = joining.unsafe_split
-Tensor.unsafe_split_with_sizes = joining.unsafe_split_with_sizes
-Tensor.unsafe_chunk = joining.unsafe_chunk
-Tensor.__iter__ = joining.iterate
+Tensor.split = splitting.split_method
+Tensor.split_with_sizes = splitting.split_with_sizes
+Tensor.chunk = splitting.chunk
+Tensor.tensor_split = splitting.tensor_split_method
+Tensor.hsplit = splitting.hsplit
+Tensor.vsplit = splitting.vsplit
+Tensor.dsplit = splitting.dsplit
+Tensor.unbind = splitting.unbind
+Tensor.unsafe_split = splitting.unsafe_split
+Tensor.unsafe_split_with_sizes = splitting.unsafe_split_with_sizes
+Tensor.unsafe_chunk = splitting.unsafe_chunk
+Tensor.__iter__ = splitting.iterate
 
-Tensor.repeat = arranging.repeat
-Tensor.tile = arranging.tile_method
-Tensor.repeat_interleave = arranging.repeat_interleave
+Tensor.repeat = repeating.repeat
+Tensor.tile = repeating.tile_method
+Tensor.repeat_interleave = repeating.repeat_interleave
 Tensor.flip = arranging.flip_method
 Tensor.fliplr = arranging.fliplr
 Tensor.flipud = arranging.flipud
@@ -91,20 +95,20 @@ Tensor.diagflat = arranging.diagflat
 Tensor.__getitem__ = indexing.get_item
 Tensor.__setitem__ = indexing.set_item
 Tensor.__contains__ = indexing.contains
-Tensor.copy_ = indexing.copy_
-Tensor.fill_ = indexing.fill_
-Tensor.zero_ = indexing.zero_
+Tensor.copy_ = filling.copy_
+Tensor.fill_ = filling.fill_
+Tensor.zero_ = filling.zero_
 Tensor.index_put = indexing.index_put
 Tensor.index_put_ = indexing.index_put_
 
 Tensor.gather = picking.gather
 Tensor.index_select = picking.index_select
-Tensor.masked_select = picking.masked_select
+Tensor.masked_select = masks.masked_select
 Tensor.take = picking.take
 Tensor.take_along_dim = picking.take_along_dim
-Tensor.nonzero = picking.nonzero
-Tensor.nonzero_static = picking.nonzero_static
-Tensor.argwhere = picking.argwhere
+Tensor.nonzero = masks.nonzero
+Tensor.nonzero_static = masks.nonzero_static
+Tensor.argwhere = masks.argwhere
 
 Tensor.scatter = scattering.scatter
 Tensor.scatter_ = scattering.scatter_
@@ -121,16 +125,16 @@ Tensor.index_fill = writing.index_fill
 Tensor.index_fill_ = writing.index_fill_
 Tensor.index_reduce = writing.index_reduce
 Tensor.index_reduce_ = writing.index_reduce_
-Tensor.masked_fill = writing.masked_fill
-Tensor.masked_fill_ = writing.masked_fill_
-Tensor.masked_scatter = writing.masked_scatter
-Tensor.masked_scatter_ = inplace(writing.masked_scatter)
+Tensor.masked_fill = masks.masked_fill
+Tensor.masked_fill_ = masks.masked_fill_
+Tensor.masked_scatter = masks.masked_scatter
+Tensor.masked_scatter_ = inplace(masks.masked_scatter)
 Tensor.put = writing.put
 Tensor.put_ = inplace(writing.put)
-Tensor.select_scatter = writing.select_scatter
-Tensor.slice_scatter = writing.slice_scatter
-Tensor.diagonal_scatter = writing.diagonal_scatter
-Tensor.as_strided_scatter = writing.as_strided_scatter
+Tensor.select_scatter = view_writes.select_scatter
+Tensor.slice_scatter = view_writes.slice_scatter
+Tensor.diagonal_scatter = view_writes.diagonal_scatter
+Tensor.as_strided_scatter = view_writes.as_strided_scatter
 
 Tensor.squeeze_ = view_changes.squeeze_
 Tensor.unsqueeze_ = view_changes.unsqueeze_

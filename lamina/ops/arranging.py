@@ -64,7 +64,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     >>> lamina.flip(lamina.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return flip_op(input, sizes_of((dims,) if isinstance(dims, tuple | list) else (dims,), "dims"))
+    return flip_op(input, sizes_of((dims,), "dims"))
 
 
 def flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
@@ -104,9 +104,10 @@ roll_op = moving(
     grad=lambda F, g, shifts, dims: F.roll(g, tuple(-shift for shift in shifts), dims),
     is_view=False,
     samples=lambda make: [
-        sample(make(2, 3), (1,), ()), sample(make(2, 3), (1, -2), (0, 1)), sample(make(4), (5,), (0,)),
+        sample(make(2, 3), (1,), ()), sample(make(2, 3), (1, -2), (0, 1)),
+        sample(make(4), (5,), (0,)),
     ],
-    doc="A copy with elements shifted along dimensions; what leaves at one end comes in at the other.",
+    doc="A copy with elements shifted round along dimensions.",
 )  # fmt: skip
 
 
@@ -314,7 +315,8 @@ def _block_shapes(shapes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     for place, shape in enumerate(shapes):
         if len(shape) > 2:
             raise refused(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has "
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} "
+                "has "
                 f"{len(shape)} dimensions"
             )
     return [(1, math.prod(shape)) if len(shape) < 2 else (shape[0], shape[1]) for shape in shapes]

@@ -26,7 +26,8 @@ def axes_of(dims: Iterable[Any], ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         twice = next(axis for axis in axes if axes.count(axis) > 1)
         raise errors.InvalidArgument(
-            f"dim {twice} appears multiple times in the list of dims", [(this_place(), "given here")]
+            f"dim {twice} appears multiple times in the list of dims",
+            [(this_place(), "given here")],
         )
     return axes
 

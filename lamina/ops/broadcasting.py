@@ -66,7 +66,8 @@ def _expanded_size(input: Any, size: Any) -> tuple[int, ...]:
             wanted[place] = old
         elif old is not None and old != length and old != 1:
             raise errors.ShapeMismatch(
-                f"The expanded size of the tensor ({length}) must match the existing size ({old}) at "
+                f"The expanded size of the tensor ({length}) must match the existing size ({old}) "
+                "at "
                 f"non-singleton dimension {place}.  Target sizes: {listed(size)}.  Tensor sizes: "
                 f"{listed(shape)}",
                 [(this_place(), "called here")],

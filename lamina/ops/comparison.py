@@ -11,7 +11,7 @@ from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP
 from lamina.core.samples import Make, Sample, sample
-from lamina.ops.picking import nonzero
+from lamina.ops.masks import nonzero
 
 __all__ = [
     "allclose",

@@ -19,6 +19,12 @@ from lamina.ops.constants import constant_like
 ndarray: Final = np.ndarray
 _UNSIGNED: Final = {4: np.uint32, 8: np.uint64}
 
+_NAMES: Final = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
 
 def refused(text: str, help: Sequence[str] = ()) -> errors.InvalidArgument:
     """A RuntimeError about arguments of the current call."""
@@ -27,11 +33,8 @@ def refused(text: str, help: Sequence[str] = ()) -> errors.InvalidArgument:
 
 def kind_name(kind: Any) -> str:
     """A dtype as PyTorch writes it in such errors: `Float`, `Long`."""
-    names = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool",
-             "int16": "Short", "int8": "Char", "uint8": "Byte", "float16": "Half",
-             "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
     found = dtypes.from_numpy(kind).name
-    return names.get(found, found)
+    return _NAMES.get(found, found)
 
 
 def check_index_kind(
@@ -45,7 +48,7 @@ def check_index_kind(
 def check_range(
     index: Any, size: int, dim: int, error: type[errors.LaminaError] = errors.InvalidArgument
 ) -> None:
-    """Raise for indices outside 0 ... size - 1. Arrays on a device are left unchecked, as on a GPU."""
+    """Raise for indices outside 0 ... size - 1. As on a GPU, arrays there are unchecked."""
     if index.__class__ is not ndarray or not index.size:
         return
     # Seen as unsigned, a negative index is larger than any size: one pass finds both.
@@ -73,7 +76,7 @@ def spread(length: int, step: int, ndim: int, axis: int, like: Any) -> Any:
 
 
 def positions_along(shape: Sequence[int], index: Any, axis: int) -> Any:
-    """Flat positions of what `gather` reads: `index` along one axis, its own place in the others."""
+    """Flat positions of what `gather` reads: `index` along one axis, its place in others."""
     steps = row_major(shape)
     found = index * steps[axis]
     for other, length in enumerate(index.shape):

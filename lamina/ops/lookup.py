@@ -12,8 +12,9 @@ from lamina.core.call import operation
 from lamina.core.modes import no_grad
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
+from lamina.ops.constants import constant_like
 from lamina.ops.indexing_rules import add_at, ndarray, positions_of_rows, refused
-from lamina.ops.picking import _check_lookup as check_lookup
+from lamina.ops.picking import check_lookup
 
 
 def _embedding(
@@ -44,7 +45,7 @@ _embedding_op = operation(
 
 
 def _weights_of(indices: Any, padding_idx: int, scale_grad_by_freq: bool, kind: Any) -> Any:
-    """What each looked-up row's gradient counts: nothing for padding, a share for a frequent row."""
+    """What each row's gradient counts: nothing for padding, a share for a frequent row."""
     flat = indices.reshape(-1)
     weight = np.ones_like(flat, dtype=kind)
     if scale_grad_by_freq:
@@ -171,7 +172,8 @@ def _one_hot(input: Any, num_classes: int = -1) -> Any:
             raise refused("num_classes should be positive")
         elif largest >= num_classes:
             raise refused("Class values must be smaller than num_classes.")
-    return (input[..., None] == np.arange(num_classes)).astype(input.dtype)
+    classes = constant_like(input, np.arange(num_classes))
+    return (input[..., None] == classes).astype(input.dtype)
 
 
 one_hot = operation(

@@ -164,7 +164,7 @@ def _check_bytes(array: Any, from_: Any, to: Any, old: int, new: int) -> None:
         )
 
 
-# --- changes of size and memory, in place ----------------------------------------------------------
+# --- changes of size and memory, in place --------------------------------------------------------
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:

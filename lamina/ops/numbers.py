@@ -9,8 +9,15 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
+from lamina.core.tensor import Tensor
+from lamina.ops.indexing_rules import refused
 
-_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}
+_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "at::Half",
+    "bfloat16": "at::BFloat16",
+}
 
 
 def number_as(value: Any, kind: np.dtype[Any]) -> Any:
@@ -49,3 +56,15 @@ def _does_not_fit(value: Any, kind: np.dtype[Any]) -> errors.InvalidArgument:
         f"value cannot be converted to type {word} without overflow: {value!r} does not fit",
         [(this_place(), "written here")],
     )
+
+
+def fill_choice(name: str, value: Any, with_number: Any, with_tensor: Any) -> Any:
+    """The form of a fill operation that a value asks for."""
+    if not isinstance(value, Tensor):
+        return with_number
+    if value._array.ndim:
+        raise refused(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s)."
+        )
+    return with_tensor

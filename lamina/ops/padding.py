@@ -60,9 +60,10 @@ constant_pad_nd = moving(
     grad=lambda F, g, pad: F.constant_pad_nd(g, tuple(-length for length in pad), 0),
     is_view=False,
     samples=lambda make: [
-        sample(make(2, 3), (1, 2), 0), sample(make(2, 3), (1, 0, -1, 2), 1.5), sample(make(4), (-1, -1), 0),
+        sample(make(2, 3), (1, 2), 0), sample(make(2, 3), (1, 0, -1, 2), 1.5),
+        sample(make(4), (-1, -1), 0),
     ],
-    doc="A copy with a number before and after the elements; a negative length takes elements away.",
+    doc="A copy with a number before and after the elements; negative lengths cut.",
 )  # fmt: skip
 
 # --- the tensor's own elements -------------------------------------------------------------------
@@ -196,12 +197,14 @@ def _check_self_padding(shape: tuple[int, ...], pad: Pad, mode: str) -> None:
         size = shape[axis]
         if mode == "reflect" and max(before, after) >= size:
             raise refused(
-                "Argument #4: Padding size should be less than the corresponding input dimension, but "
+                "Argument #4: Padding size should be less than the corresponding input "
+                "dimension, but "
                 f"got: padding ({before}, {after}) at dimension {axis} of input {dims(shape)}"
             )
         if mode == "circular" and max(before, after) > size:
             raise refused("Padding value causes wrapping around more than once.")
         if size + before + after < 1 or (mode != "circular" and not size):
             raise refused(
-                f"input (size {size} at dimension {axis}) is too small for padding ({before}, {after})"
+                f"input (size {size} at dimension {axis}) is too small for padding ({before}, "
+                f"{after})"
             )

@@ -136,11 +136,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             [(this_place(), "called here")],
         )
     places = {}
-    for word, given in (("source", sources), ("destination", targets)):
-        places[word] = [axis_of(dim, ndim) for dim in given]
-        if len(set(places[word])) != len(given):
+    for word, chosen in (("source", sources), ("destination", targets)):
+        places[word] = [axis_of(dim, ndim) for dim in chosen]
+        if len(set(places[word])) != len(chosen):
             raise errors.InvalidArgument(
-                f"movedim: repeated dim in `{word}` ({listed(given)})", [(this_place(), "called here")]
+                f"movedim: repeated dim in `{word}` ({listed(chosen)})",
+                [(this_place(), "called here")],
             )
     if not ndim:
         return traced.alias(input)
@@ -184,16 +185,15 @@ def matrix_transpose(self: Tensor) -> Tensor:
 def reversed_dims(self: Tensor) -> Tensor:
     """All dimensions in reverse order (`tensor.T`)."""
     ndim = self._array.ndim
-    if ndim not in (0, 2):
-        if ndim > 2:
-            warnings.warn(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
-                "deprecated and it will throw an error in a future release. Consider `x.mT` to "
-                "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-                "to reverse the dimensions of a tensor.",
-                UserWarning,
-                stacklevel=2,
-            )
+    if ndim > 2:
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+            "to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
     return permuted(self, tuple(range(ndim - 1, -1, -1)))
 
 
@@ -201,7 +201,8 @@ def matrix_adjoint(self: Tensor) -> Tensor:
     """The conjugate transpose of each matrix (`tensor.mH`)."""
     if _matrices(self, "mH") == 0:
         raise errors.InvalidArgument(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 0-D tensor.",
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 0-D "
+            "tensor.",
             [(this_place(), "asked for here")],
         )
     return _conjugated(transpose(self, -2, -1))

@@ -1,4 +1,4 @@
-"""Reading by index: gather, index_select, take, masks, and lookups in a table."""
+"""Reading by index: index arrays, index_select, gather and take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
-from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.ops.axes import axis_of
@@ -30,18 +29,19 @@ from lamina.ops.indexing_rules import (
 )
 from lamina.ops.shape import flatten
 
-__all__ = [
-    "argwhere", "gather", "index_select", "masked_select", "nonzero", "nonzero_static", "take",
-    "take_along_dim",
-]  # fmt: skip
+__all__ = ["gather", "index_select", "take", "take_along_dim"]
 
-# --- x[index arrays] -------------------------------------------------------------------------------
+# --- x[index arrays] -----------------------------------------------------------------------------
 
 
 def _index(input: Any, indices: Any, places: Any) -> Any:
     key = numpy_key(indices, places)
     try:
-        if len(indices) == 1 and indices[0].dtype.kind != "b" and indices[0].__class__ is input.__class__:
+        if (
+            len(indices) == 1
+            and indices[0].dtype.kind != "b"
+            and indices[0].__class__ is input.__class__
+        ):
             return np.take(input, indices[0], axis=places[0])
         found = input[key]
         return found if found.flags.c_contiguous else found.copy("C")
@@ -97,7 +97,7 @@ embed_index = operation(
     doc="Zeros of a shape, with values added at the places that index arrays choose.",
 )  # fmt: skip
 
-# --- whole slices, by one list of indices ----------------------------------------------------------
+# --- whole slices, by one list of indices --------------------------------------------------------
 
 
 def _index_select(input: Any, dim: int, index: Any) -> Any:
@@ -108,16 +108,18 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     check_index_kind(index, "index_select", "Expected dtype int32 or int64 for index")
     axis = axis_of(dim, input.ndim)
     wide = input if input.ndim else input[None]
-    _check_lookup(index, wide.shape[axis])
+    check_lookup(index, wide.shape[axis])
     found = np.take(wide, index.reshape(-1), axis=axis)
     return found if input.ndim else found.reshape(())
 
 
-def _check_lookup(index: Any, size: int) -> None:
+def check_lookup(index: Any, size: int) -> None:
     try:
         check_range(index, size, 0)
     except errors.InvalidArgument as error:
-        raise errors.IndexOutOfRange(f"index out of range in self: {error.headline}", error.notes) from None
+        raise errors.IndexOutOfRange(
+            f"index out of range in self: {error.headline}", error.notes
+        ) from None
 
 
 index_select = operation(
@@ -162,7 +164,7 @@ embed_rows = operation(
     doc="Zeros of a shape, with slices added at some indices of a dimension.",
 )
 
-# --- one index for each element of the result ------------------------------------------------------
+# --- one index for each element of the result ----------------------------------------------------
 
 
 def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
@@ -176,7 +178,8 @@ def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
         for k, (small, large) in enumerate(zip(index.shape, input.shape, strict=True)):
             if k != axis and small > large:
                 raise refused(
-                    f"Size does not match at dimension {k} expected index {dims(index.shape)} to be no "
+                    f"Size does not match at dimension {k} expected index {dims(index.shape)} to "
+                    "be no "
                     f"larger than self {dims(input.shape)} apart from dimension {axis}"
                 )
     check_range(index, input.shape[axis] if input.ndim else 1, axis)
@@ -186,7 +189,9 @@ def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
 def cut(array: Any, index: Any, axis: int) -> Any:
     """The part of an array that an index of its rank reaches: its sizes, whole along `axis`."""
     array = array if array.ndim else array[None]
-    if all(k == axis or a == b for k, (a, b) in enumerate(zip(array.shape, index.shape, strict=True))):
+    if all(
+        k == axis or a == b for k, (a, b) in enumerate(zip(array.shape, index.shape, strict=True))
+    ):
         return array
     return array[tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(index.shape))]
 
@@ -259,7 +264,8 @@ def take_along_dim(
     shape, wanted = input._array.shape, indices._array.shape
     if len(shape) != len(wanted):
         raise refused(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+            "torch.take_along_dim(): input and indices should have the same number of "
+            "dimensions, but "
             f"got {len(shape)} dimensions for input, and {len(wanted)} dimensions for indices"
         )
     if indices._array.dtype.kind != "i":
@@ -269,9 +275,7 @@ def take_along_dim(
             [(this_place(), "called here")],
         )
     axis = axis_of(dim, len(shape))
-    both = [
-        tuple(1 if k == axis else n for k, n in enumerate(sizes)) for sizes in (shape, wanted)
-    ]
+    both = [tuple(1 if k == axis else n for k, n in enumerate(sizes)) for sizes in (shape, wanted)]
     together = np.broadcast_shapes(*both)
 
     def with_size(size: int) -> tuple[int, ...]:
@@ -279,12 +283,14 @@ def take_along_dim(
 
     wide = broadcast_to(input, with_size(shape[axis]))
     # Indices count round the dimension, as PyTorch has it here.
-    chosen = broadcast_to(wrap(np.remainder(indices._array, max(shape[axis], 1)), None), with_size(wanted[axis]))
+    chosen = broadcast_to(
+        wrap(np.remainder(indices._array, max(shape[axis], 1)), None), with_size(wanted[axis])
+    )
     result: Tensor = gather(wide, axis, chosen, out=out)
     return result
 
 
-# --- positions in the flat tensor ------------------------------------------------------------------
+# --- positions in the flat tensor ----------------------------------------------------------------
 
 
 def check_flat(index: Any, size: int) -> Any:
@@ -349,123 +355,3 @@ embed_take = operation(
     ],
     doc="Zeros of a shape, with values added at flat positions.",
 )  # fmt: skip
-
-# --- masks -----------------------------------------------------------------------------------------
-
-
-def wide_mask(input: Any, mask: Any) -> tuple[Any, Any]:
-    """Input and mask in the shape they have together."""
-    if input.shape == mask.shape:
-        return input, mask
-    together = np.broadcast_shapes(input.shape, mask.shape)
-    return np.broadcast_to(input, together), np.broadcast_to(mask, together)
-
-
-def _masked_select(input: Any, mask: Any) -> Any:
-    if mask.dtype.kind != "b":
-        raise refused("masked_select: expected BoolTensor for mask")
-    wide, mask = wide_mask(input, mask)
-    return wide[mask].reshape(-1)
-
-
-masked_select = operation(
-    "masked_select",
-    _masked_select,
-    tensors="input mask",
-    grad={
-        "input": lambda F, g, mask, input_shape, input_dtype: F.sum_to_size(
-            F.embed_masked(g, mask, input_shape, input_dtype), input_shape
-        )
-    },
-    halves_in_float=False,
-    samples=lambda make: [
-        sample(make(2, 3), np.array([[True, False, True], [False, True, True]])),
-        sample(make(3), np.array([[True], [True]])),
-    ],
-    doc="""The elements where a mask is True, as a vector.
-
-    >>> import lamina
-    >>> x = lamina.tensor([1, 2, 3])
-    >>> lamina.masked_select(x, x > 1)
-    tensor([2, 3])
-    """,
-)
-
-
-def _embed_masked(input: Any, mask: Any, shape: Any, kind: Any) -> Any:
-    together = np.broadcast_shapes(shape, mask.shape)
-    base = np.zeros_like(input, shape=together, dtype=kind, order="C")
-    base[np.broadcast_to(mask, together)] = input
-    return base
-
-
-embed_masked = operation(
-    "embed_masked",
-    _embed_masked,
-    tensors="input mask",
-    grad={"input": lambda F, g, mask: F.masked_select(g, mask)},
-    halves_in_float=False,
-    samples=lambda make: [sample(make(2), np.array([True, False, True]), (3,), np.dtype(np.float64))],
-    doc="Zeros of a shape, with values where a mask is True.",
-)
-
-
-def _nonzero(input: Any) -> Any:
-    places = np.nonzero(input if input.ndim else input[None])
-    if not input.ndim:
-        return np.zeros_like(input, shape=(len(places[0]), 0), dtype=np.int64)
-    return np.stack(places, axis=-1).astype(np.int64, copy=False)
-
-
-_nonzero_op = operation(
-    "nonzero",
-    _nonzero,
-    halves_in_float=False,
-    samples=lambda make: [sample(np.array([[0.0, 1.0], [2.0, 0.0]]))],
-    doc="The indices of all elements that are not zero, one row for each.",
-)
-
-
-def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
-    """The indices of all elements that are not zero: one row each, or a tensor for each dimension.
-
-    >>> import lamina
-    >>> lamina.nonzero(lamina.tensor([5, 0, 6]))
-    tensor([[0],
-            [2]])
-    """
-    if not as_tuple:
-        return _nonzero_op(input, out=out)
-    if not input._array.ndim:
-        input = flatten(input)
-    return traced.unbind(_nonzero_op(input), 1)
-
-
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of all elements that are not zero, one row for each."""
-    found: Tensor = _nonzero_op(input)
-    return found
-
-
-def nonzero_static(
-    input: Tensor, *, size: int, fill_value: int = -1, out: Any = None
-) -> Tensor:
-    """As `nonzero` with a fixed number of rows: too many are left out, missing ones filled."""
-    found: Tensor = _nonzero_padded(input, size, fill_value, out=out)
-    return found
-
-
-def _pad_rows(input: Any, size: int, fill_value: int) -> Any:
-    rows = _nonzero(input)[:size]
-    base = np.full_like(rows, fill_value, shape=(size, input.ndim), order="C")
-    base[: len(rows)] = rows
-    return base
-
-
-_nonzero_padded = operation(
-    "nonzero_static",
-    _pad_rows,
-    halves_in_float=False,
-    samples=lambda make: [sample(np.array([0.0, 1.0, 2.0]), 3, -1)],
-    doc="The indices of a fixed number of elements that are not zero.",
-)

@@ -33,7 +33,8 @@ def _check_source(index: Any, src: Any, input: Any, axis: int) -> None:
         raise refused("Index tensor must have the same number of dimensions as src tensor")
     if any(a > b for a, b in zip(index.shape, src.shape, strict=False)):
         raise refused(
-            f"Expected index {dims(index.shape)} to be no larger than self {dims(input.shape)} apart "
+            f"Expected index {dims(index.shape)} to be no larger than self {dims(input.shape)} "
+            "apart "
             f"from dimension {axis} and to be no larger size than src {dims(src.shape)}"
         )
 
@@ -45,7 +46,7 @@ def _raised(array: Any) -> Any:
 def _prepared(
     name: str, input: Any, dim: int, index: Any, src: Any = None
 ) -> tuple[Any, Any, Any, Any]:
-    """A copy of the input, the axis, the index, and the part of the source that the index reaches."""
+    """A copy of the input, the axis, the index, and the part of the source it reaches."""
     out = _raised(input).copy("C")
     if not index.size:
         check_gather(name, input, dim, index) if index.ndim == input.ndim else None
@@ -201,7 +202,8 @@ scatter_add = operation(
     tensors="input index src",
     grad={"input": lambda F, g: g, "src": _from_source["src"]},
     samples=lambda make: [
-        sample(make(3, 4), 0, np.array([[2, 0, 2]]), make(2, 3)), sample(make(3, 4), 1, _rows, make(1, 3)),
+        sample(make(3, 4), 0, np.array([[2, 0, 2]]), make(2, 3)),
+        sample(make(3, 4), 1, _rows, make(1, 3)),
     ],
     doc="""A copy with elements of `src` added where the indices name along a dimension.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import dtypes, errors
-from lamina.core.blame.words import dims as listed, this_place
+from lamina.core.blame.words import dims as listed
+from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
 from lamina.core.op import offer
 from lamina.core.samples import sample
@@ -42,19 +43,23 @@ def _bad_shape(input: Any, size: tuple[int, ...]) -> errors.LaminaError:
         text = f"invalid shape dimension {size[bad]} at index {bad} of shape {listed(size)}"
         return errors.ReshapeMismatch(text, [(place, "asked for here")])
     if size.count(-1) > 1:
-        return errors.ReshapeMismatch("only one dimension can be inferred", [(place, "asked for here")])
+        return errors.ReshapeMismatch(
+            "only one dimension can be inferred", [(place, "asked for here")]
+        )
     known = 1
     for length in size:
         known *= 1 if length == -1 else length
     if -1 in size and known == 0 and input.size == 0:
         return errors.ReshapeMismatch(
-            f"cannot reshape tensor of 0 elements into shape {listed(size)} because the unspecified "
+            f"cannot reshape tensor of 0 elements into shape {listed(size)} because the "
+            "unspecified "
             "dimension size -1 can be any value and is ambiguous",
             [(place, "asked for here")],
         )
     if known != input.size and (-1 not in size or known == 0 or input.size % known):
         return errors.ReshapeMismatch(
-            f"shape '{listed(size)}' is invalid for input of size {input.size}: the input has shape "
+            f"shape '{listed(size)}' is invalid for input of size {input.size}: the input has "
+            "shape "
             f"{listed(input.shape)}",
             [(place, "asked for here")],
             ["the product of the sizes must be the number of elements; -1 stands for what is left"],
@@ -200,14 +205,17 @@ def unflatten(input: Tensor, dim: Any, sizes: Any) -> Tensor:
     axis = axis_of(dim, len(shape))
     sizes = sizes_of((sizes,) if isinstance(sizes, tuple | list) else sizes, "sizes")
     if not sizes:
-        raise errors.InvalidArgument("unflatten: sizes must be non-empty", [(this_place(), "called here")])
+        raise errors.InvalidArgument(
+            "unflatten: sizes must be non-empty", [(this_place(), "called here")]
+        )
     length = 1
     for size in sizes:
         length *= abs(size)
     whole = shape[axis]
     if (-1 in sizes and (length == 0 or whole % length)) or (-1 not in sizes and length != whole):
         raise errors.ReshapeMismatch(
-            f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim {axis} "
+            f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim "
+            f"{axis} "
             f"({whole}) in the input tensor",
             [(this_place(), "called here")],
         )

@@ -16,7 +16,7 @@ from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, set_array, wrap
 from lamina.core.versions import INFERENCE
 from lamina.core.views import View, refresh
-from lamina.ops import broadcasting, joining, memory, permutation, shape, windows
+from lamina.ops import broadcasting, memory, permutation, shape, splitting, windows
 from lamina.ops.axes import sizes_of
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "unfold_copy", "unsqueeze_copy", "view_copy",
 ]  # fmt: skip
 
-# --- in place --------------------------------------------------------------------------------------
+# --- in place ------------------------------------------------------------------------------------
 
 
 def _twin(function: Callable[..., Any], node_name: str) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def become(self: Tensor, function: Callable[..., Any], *args: Any) -> Tensor:
     if self._cell is not INFERENCE:
         cell_of(self).bump(*here())
     if view is not None:
-        # Not recorded, the place in the graph is found anew when next asked for, as after any write.
+        # Not recorded: the place in the graph is found anew when next asked for.
         version = self._cell.version if records else -1  # type: ignore[union-attr]
         steps = (*view.steps, (op.name, args))
         self._view = View(view.base, steps, view.creation, version, view.origin)
@@ -116,10 +116,12 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     return become(self, _strided, *windows.strided_arguments(self, size, stride, storage_offset))
 
 
-# --- copies ----------------------------------------------------------------------------------------
+# --- copies --------------------------------------------------------------------------------------
 
 
-def _copying(function: Callable[..., Any], kernel: Callable[..., Any], name: str, node_name: str) -> Any:
+def _copying(
+    function: Callable[..., Any], kernel: Callable[..., Any], name: str, node_name: str
+) -> Any:
     """A view operation whose result is a copy."""
     op: Any = function.op  # type: ignore[attr-defined]
     return moving(
@@ -166,9 +168,9 @@ _expand_copy = _copying(
 )
 _as_strided_copy = _copying(
     windows.strided_op,
-    lambda input, size, stride, offset, geometry: (
-        raw.as_strided(input, size, stride, offset, geometry).copy("C")
-    ),
+    lambda input, size, stride, offset, geometry: raw.as_strided(
+        input, size, stride, offset, geometry
+    ).copy("C"),
     "as_strided_copy",
     "AsStridedBackward0",
 )
@@ -230,14 +232,14 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Any = 
 
 def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...]:
     """As `unbind`, but copies."""
-    return _copies(joining.unbind(input, dim), out)
+    return _copies(splitting.unbind(input, dim), out)
 
 
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Any, dim: int = 0, *, out: Any = None
 ) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, but copies."""
-    return _copies(joining.split_with_sizes(input, split_sizes, dim), out)
+    return _copies(splitting.split_with_sizes(input, split_sizes, dim), out)
 
 
 def _copies(parts: tuple[Tensor, ...], out: Any) -> Any:

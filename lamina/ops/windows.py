@@ -16,7 +16,8 @@ from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.core.views import View
 from lamina.devices import backend_of, device_of
-from lamina.devices.dispatched import DispatchedArray, as_strided as strided_view
+from lamina.devices.dispatched import DispatchedArray
+from lamina.devices.dispatched import as_strided as strided_view
 from lamina.ops.axes import axis_of, sizes_of
 from lamina.ops.indexing_rules import refused
 from lamina.ops.memory import contiguous
@@ -33,7 +34,7 @@ def _embedded(name: str) -> Any:
     return rule
 
 
-# --- one index, a range of indices -----------------------------------------------------------------
+# --- one index, a range of indices ---------------------------------------------------------------
 
 
 def _select(input: Any, dim: int, index: int) -> Any:
@@ -62,7 +63,11 @@ select = moving(
     grad=lambda F, g, input_shape, input_dtype, dim, index: _embed_select(
         F, g, input_shape, input_dtype, dim, index
     ),
-    samples=lambda make: [sample(make(2, 3), 0, 1), sample(make(2, 3, 4), -1, -2), sample(make(3), 0, 0)],
+    samples=lambda make: [
+        sample(make(2, 3), 0, 1),
+        sample(make(2, 3, 4), -1, -2),
+        sample(make(3), 0, 0),
+    ],
     doc="""A view at one index of a dimension, which is then gone.
 
     >>> import lamina
@@ -93,7 +98,8 @@ slice_dim = moving(
         F, g, input_shape, input_dtype, dim, start, end, step
     ),
     samples=lambda make: [
-        sample(make(5, 3), 0, 1, 4, 2), sample(make(2, 5), -1, -3, None, 1), sample(make(4), 0, 3, 1, 1),
+        sample(make(5, 3), 0, 1, 4, 2), sample(make(2, 5), -1, -3, None, 1),
+        sample(make(4), 0, 3, 1, 1),
     ],
     doc="A view of a range of indices of one dimension.",
 )  # fmt: skip
@@ -112,19 +118,20 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
             "narrow() cannot be applied to a 0-dim tensor.", [(this_place(), "called here")]
         )
     size, begin = shape[axis_of(dim, len(shape))], int(start)
-    place = this_place
     if length < 0:
-        raise errors.InvalidArgument("narrow(): length must be non-negative.", [(place(), "called here")])
+        raise errors.InvalidArgument(
+            "narrow(): length must be non-negative.", [(this_place(), "called here")]
+        )
     if not -size <= begin <= size:
         raise errors.IndexOutOfRange(
             f"start out of range (expected to be in range of [-{size}, {size}], but got {begin})",
-            [(place(), "called here")],
+            [(this_place(), "called here")],
         )
     begin += size if begin < 0 else 0
     if begin + length > size:
         raise errors.InvalidArgument(
             f"start ({begin}) + length ({length}) exceeds dimension size ({size}).",
-            [(place(), "called here")],
+            [(this_place(), "called here")],
         )
     return slice_dim(input, dim, begin, begin + length, 1)
 
@@ -146,14 +153,15 @@ slice_view = moving(
     doc="A view by integers, slices, None and Ellipsis.",
 )
 
-# --- diagonals -------------------------------------------------------------------------------------
+# --- diagonals -----------------------------------------------------------------------------------
 
 
 def _diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     first, second = axis_of(dim1, input.ndim), axis_of(dim2, input.ndim)
     if first == second:
         raise errors.InvalidArgument(
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}", [(this_place(), "called here")]
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            [(this_place(), "called here")],
         )
     view = input.diagonal(offset, first, second)
     if not view.flags.writeable and input.flags.writeable:
@@ -164,7 +172,8 @@ def _diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 
 _embed_diagonal = _embedded("diagonal")
 _diagonal_samples = lambda make: [  # noqa: E731
-    sample(make(3, 4)), sample(make(3, 4), 1), sample(make(2, 3, 4), -1, 0, 2), sample(make(2, 3), 5),
+    sample(make(3, 4)), sample(make(3, 4), 1), sample(make(2, 3, 4), -1, 0, 2),
+    sample(make(2, 3), 5),
 ]  # fmt: skip
 diagonal = moving(
     "diagonal",
@@ -198,7 +207,7 @@ diagonal_copy = moving(
     doc="A copy of the diagonal of two dimensions.",
 )
 
-# --- sliding windows -------------------------------------------------------------------------------
+# --- sliding windows -----------------------------------------------------------------------------
 
 
 def strided(array: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
@@ -217,7 +226,9 @@ def _unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             [(this_place(), "called here")],
         )
     if step <= 0:
-        raise errors.InvalidArgument(f"step is {step} but must be > 0", [(this_place(), "called here")])
+        raise errors.InvalidArgument(
+            f"step is {step} but must be > 0", [(this_place(), "called here")]
+        )
     if not input.ndim:
         return strided(input, (size,), (input.itemsize,))
     shape, strides = list(input.shape), list(input.strides)
@@ -232,7 +243,11 @@ unfold = moving(
     grad=lambda F, g, input_shape, dimension, size, step: F.unfold_backward(
         g, input_shape, dimension, size, step
     ),
-    samples=lambda make: [sample(make(5), 0, 2, 1), sample(make(2, 7), 1, 3, 2), sample(make(6), 0, 2, 3)],
+    samples=lambda make: [
+        sample(make(5), 0, 2, 1),
+        sample(make(2, 7), 1, 3, 2),
+        sample(make(6), 0, 2, 3),
+    ],
     doc="A view of all windows of `size` along a dimension, `step` apart, as a new last dimension.",
 )
 
@@ -246,7 +261,9 @@ def _unfold_backward(input: Any, shape: Any, dimension: int, size: int, step: in
     before = (slice(None),) * axis
     if size <= count:
         for offset in range(size):
-            base[(*before, slice(offset, offset + step * (count - 1) + 1, step))] += grad[..., offset]
+            base[(*before, slice(offset, offset + step * (count - 1) + 1, step))] += grad[
+                ..., offset
+            ]
     else:
         for window in range(count):
             part = np.moveaxis(grad[(*before, window)], -1, axis)
@@ -258,11 +275,14 @@ unfold_backward = operation(
     "unfold_backward",
     _unfold_backward,
     grad={"input": lambda F, g, dimension, size, step: F.unfold(g, dimension, size, step)},
-    samples=lambda make: [sample(make(4, 2), (5,), 0, 2, 1), sample(make(2, 1, 4), (2, 5), 1, 4, 2)],
+    samples=lambda make: [
+        sample(make(4, 2), (5,), 0, 2, 1),
+        sample(make(2, 1, 4), (2, 5), 1, 4, 2),
+    ],
     doc="The sum of windows at their places.",
 )
 
-# --- any strides -----------------------------------------------------------------------------------
+# --- any strides ---------------------------------------------------------------------------------
 
 # Where an array's elements lie in its memory, in elements: the stride of each dimension, and the
 # place of the first one.
@@ -290,7 +310,8 @@ def _strided_part(flat: Any, size: Any, stride: Any, offset: int) -> Any:
     if needed > flat.size or offset < 0 or min(stride, default=0) < 0:
         raise refused(
             f"setStorage: sizes {dims(size)}, strides {dims(stride)}, storage offset {offset}, and "
-            f"itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out "
+            f"itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are "
+            "out "
             f"of bounds for storage of size {flat.nbytes}"
         )
     return strided(flat[offset:], size, [s * flat.itemsize for s in stride])
@@ -311,7 +332,9 @@ strided_op = moving(
 )
 
 
-def strided_arguments(input: Tensor, size: Any, stride: Any, storage_offset: Any) -> tuple[Any, ...]:
+def strided_arguments(
+    input: Tensor, size: Any, stride: Any, storage_offset: Any
+) -> tuple[Any, ...]:
     """The arguments of `strided_op` for a tensor."""
     array = input._array
     own = storage_of(array)[1]

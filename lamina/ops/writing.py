@@ -1,9 +1,7 @@
-"""Copies with a part written over: by index arrays, along a dimension, by a mask, or as a view."""
+"""Copies with a part written over: by index arrays, along a dimension, or at flat positions."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,10 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
-from lamina.core.op import raw, traced
+from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.core.views import replay
-from lamina.ops.axes import axis_of, sizes_of
+from lamina.ops.axes import axis_of
 from lamina.ops.indexing_rules import (
     add_at,
     check_index_kind,
@@ -28,16 +25,13 @@ from lamina.ops.indexing_rules import (
     positions_of_rows,
     refused,
 )
-from lamina.ops.numbers import number_as
-from lamina.ops.picking import check_flat, wide_mask
+from lamina.ops.numbers import fill_choice, number_as
+from lamina.ops.picking import check_flat
 from lamina.ops.scattering import scatter_reduce
 
-__all__ = [
-    "as_strided_scatter", "diagonal_scatter", "index_add", "index_copy", "index_fill",
-    "index_reduce", "masked_fill", "masked_scatter", "put", "select_scatter", "slice_scatter",
-]  # fmt: skip
+__all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "put"]
 
-# --- by index arrays -------------------------------------------------------------------------------
+# --- by index arrays -----------------------------------------------------------------------------
 
 
 def _index_put(
@@ -46,7 +40,8 @@ def _index_put(
     if hasattr(values, "dtype") and values.dtype != input.dtype:
         raise refused(
             "Index put requires the source and destination dtypes match, got "
-            f"{kind_name(input.dtype)} for the destination and {kind_name(values.dtype)} for the source."
+            f"{kind_name(input.dtype)} for the destination and {kind_name(values.dtype)} for the "
+            "source."
         )
     out = np.copy(input, order="C")
     key = numpy_key(indices, places)
@@ -74,7 +69,8 @@ def put_trouble(error: Exception, array: Any, key: Any, values: Any) -> Exceptio
         return explain_index_error(error, array.shape, key)
     shape = array[key].shape
     return errors.WriteShapeMismatch(
-        f"shape mismatch: value tensor of shape {dims(values.shape)} cannot be broadcast to indexing "
+        f"shape mismatch: value tensor of shape {dims(values.shape)} cannot be broadcast to "
+        "indexing "
         f"result of shape {dims(shape)}",
         [(this_place(), "written here")],
     )
@@ -96,7 +92,9 @@ index_put_op = operation(
     samples=lambda make: [
         sample(make(4, 3), _put_index, make(2, 3), False, (0,)),
         sample(make(4, 3), [np.array([1, 1])], make(3), True, (0,)),
-        sample(make(2, 4, 3), [np.array([0, 1]), np.array([[2], [2]])], make(2, 2, 1), True, (0, 2)),
+        sample(
+            make(2, 4, 3), [np.array([0, 1]), np.array([[2], [2]])], make(2, 2, 1), True, (0, 2)
+        ),
     ],
     doc="A copy with values written, or added, where index arrays choose.",
 )
@@ -118,7 +116,7 @@ index_clear = operation(
     doc="A copy with zeros where index arrays choose.",
 )
 
-# --- along a dimension -----------------------------------------------------------------------------
+# --- along a dimension ---------------------------------------------------------------------------
 
 
 def _check_rows(
@@ -127,7 +125,9 @@ def _check_rows(
     """The axis of an `index_*` operation with a fitting source."""
     axis = axis_of(dim, input.ndim)
     if index.ndim > 1:
-        raise errors.InvalidIndex(f"{name}(): Index is supposed to be a vector", [(this_place(), "called here")])
+        raise errors.InvalidIndex(
+            f"{name}(): Index is supposed to be a vector", [(this_place(), "called here")]
+        )
     check_index_kind(index, name, "Expected dtype int32/int64 for index")
     count = source.shape[axis] if source.ndim else 1
     if index.size != count:
@@ -139,7 +139,8 @@ def _check_rows(
     other = [n for k, n in enumerate(source.shape) if k != axis]
     if own != other:
         raise refused(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            "source tensor shape must match self tensor shape, excluding the specified "
+            "dimension. Got "
             f"self.shape = {dims(input.shape)} source.shape = {dims(source.shape)}"
         )
     check_range(index, input.shape[axis] if input.ndim else 1, axis, error)
@@ -159,7 +160,13 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1)
     axis = _check_rows("index_add_", input, dim, index, source)
     out = _wide(input)
     positions = positions_of_rows(out.shape, index, axis)
-    add_at(out, positions, (source if alpha == 1 else source * number_as(alpha, source.dtype)).reshape(positions.shape))
+    add_at(
+        out,
+        positions,
+        (source if alpha == 1 else source * number_as(alpha, source.dtype)).reshape(
+            positions.shape
+        ),
+    )
     return out.reshape(input.shape)
 
 
@@ -255,18 +262,6 @@ index_fill_tensor = operation(
 )
 
 
-def fill_choice(name: str, value: Any, with_number: Any, with_tensor: Any) -> Any:
-    """The form of a fill operation that a value asks for."""
-    if not isinstance(value, Tensor):
-        return with_number
-    if value._array.ndim:
-        raise refused(
-            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value._array.ndim} dimension(s)."
-        )
-    return with_tensor
-
-
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value written at some indices of a dimension."""
     chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
@@ -286,7 +281,9 @@ def index_reduce(
 ) -> Tensor:  # fmt: skip
     """A copy with slices of `source` reduced into the slices at some indices of a dimension."""
     wide = _reduced_index(input, dim, index, source, reduce)
-    found: Tensor = scatter_reduce(input, dim, wide, source, reduce, include_self=include_self, out=out)
+    found: Tensor = scatter_reduce(
+        input, dim, wide, source, reduce, include_self=include_self, out=out
+    )
     return found
 
 
@@ -302,7 +299,8 @@ def _reduced_index(input: Tensor, dim: int, index: Tensor, source: Tensor, reduc
     """The index of `index_reduce` as `scatter_reduce` wants it: one for each element."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise refused(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
         )
     shape = input._array.shape
     axis = _check_rows("index_reduce_", input._array, dim, index._array, source._array)
@@ -311,7 +309,7 @@ def _reduced_index(input: Tensor, dim: int, index: Tensor, source: Tensor, reduc
     return found
 
 
-# --- flat positions --------------------------------------------------------------------------------
+# --- flat positions ------------------------------------------------------------------------------
 
 
 def _put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
@@ -358,219 +356,3 @@ put = operation(
     ],
     doc="A copy with the elements of `source` written, or added, at positions of the flat tensor.",
 )
-
-# --- by a mask -------------------------------------------------------------------------------------
-
-
-def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    if mask.dtype.kind != "b":
-        raise refused(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{kind_name(mask.dtype).lower()}"
-        )
-    wide, mask = wide_mask(input, mask)
-    out = np.copy(wide, order="C")
-    if not hasattr(value, "dtype"):
-        value = number_as(value, input.dtype)
-    np.copyto(out, value, casting="unsafe", where=mask)
-    return out
-
-
-_mask = np.array([[True, False, True]])
-masked_fill_number = operation(
-    "masked_fill",
-    _masked_fill,
-    tensors="input mask",
-    grad={
-        "input": lambda F, g, mask, input_shape: F.sum_to_size(
-            F.masked_fill(g, mask, 0), input_shape
-        )
-    },
-    halves_in_float=False,
-    samples=lambda make: [sample(make(2, 3), _mask, 1.5), sample(make(3), np.array([[True], [False]]), 0)],
-    doc="A copy with a number where a mask is True.",
-)
-masked_fill_tensor = operation(
-    "masked_fill_tensor",
-    _masked_fill,
-    tensors="input mask value",
-    grad={
-        "input": lambda F, g, mask, input_shape: F.sum_to_size(
-            F.masked_fill(g, mask, 0), input_shape
-        ),
-        "value": lambda F, g, mask: F.sum_to_size(F.masked_select(g, mask), ()),
-    },
-    node_name="MaskedFillBackward1",
-    halves_in_float=False,
-    samples=lambda make: [sample(make(2, 3), _mask, make())],
-    doc="A copy with the value of a 0-dimensional tensor where a mask is True.",
-)
-
-
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one value where a mask is True.
-
-    >>> import lamina
-    >>> x = lamina.tensor([1, 2, 3])
-    >>> lamina.masked_fill(x, x > 1, 0)
-    tensor([1, 0, 0])
-    """
-    chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
-    found: Tensor = chosen(input, mask, value)
-    return found
-
-
-def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place form of `masked_fill`."""
-    chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
-    return apply_inplace(chosen.op, self, [self, mask, value])
-
-
-def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    if mask.dtype.kind != "b":
-        raise refused("masked_scatter_ only supports boolean masks")
-    if source.dtype != input.dtype:
-        raise refused(
-            "masked_scatter: expected self and source to have same dtypes but got "
-            f"{kind_name(input.dtype)} and {kind_name(source.dtype)}"
-        )
-    wide, mask = wide_mask(input, mask)
-    out = np.copy(wide, order="C")
-    count = int(np.count_nonzero(mask))
-    if count > source.size:
-        raise refused("Number of elements of source < number of ones in mask")
-    out[mask] = source.reshape(-1)[:count]
-    return out
-
-
-def _masked_source(F: Any, g: Any, mask: Any, source_shape: Any, source_dtype: Any) -> Any:
-    taken = F.masked_select(g, mask)
-    count = math.prod(source_shape)
-    steps = (("slice", (0, 0, taken.shape[0], 1)),)
-    return F.reshape(F.embed_view(taken, (count,), source_dtype, steps), source_shape)
-
-
-def _masked_input(F: Any, g: Any, mask: Any, input_shape: Any) -> Any:
-    """The mask has the shape of the result, or broadcasts to it."""
-    return F.sum_to_size(F.masked_fill(g, mask, 0), input_shape)
-
-
-masked_scatter = operation(
-    "masked_scatter",
-    _masked_scatter,
-    tensors="input mask source",
-    grad={"input": _masked_input, "source": _masked_source},
-    halves_in_float=False,
-    samples=lambda make: [sample(make(2, 3), _mask, make(5))],
-    doc="A copy with the first elements of `source` where a mask is True.",
-)
-
-# --- a view's part ---------------------------------------------------------------------------------
-
-
-def _overwritten(input: Any, src: Any, steps: Any) -> Any:
-    out = np.copy(input, order="C")
-    part = replay(raw, out, steps)
-    if part.shape != src.shape:
-        raise errors.WriteShapeMismatch(
-            "expected src to have a size equal to the slice of self. src size = "
-            f"{dims(src.shape)}, slice size = {dims(part.shape)}",
-            [(this_place(), "called here")],
-        )
-    part[...] = src
-    return out
-
-
-def _select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
-    return _overwritten(input, src, (("select", (dim, index)),))
-
-
-select_scatter = operation(
-    "select_scatter",
-    _select_scatter,
-    tensors="input src",
-    grad={
-        "input": lambda F, g, dim, index: F.overwrite_view(g, None, (("select", (dim, index)),)),
-        "src": lambda F, g, dim, index: F.select(g, dim, index),
-    },
-    halves_in_float=False,
-    samples=lambda make: [sample(make(2, 3), make(2), 1, 0)],
-    doc="A copy with `src` written at one index of a dimension.",
-)
-
-
-def _slice_scatter(
-    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Any:
-    return _overwritten(input, src, (("slice", (dim, start, end, step)),))
-
-
-slice_scatter = operation(
-    "slice_scatter",
-    _slice_scatter,
-    tensors="input src",
-    grad={
-        "input": lambda F, g, dim, start, end, step: F.overwrite_view(
-            g, None, (("slice", (dim, start, end, step)),)
-        ),
-        "src": lambda F, g, dim, start, end, step: F.slice(g, dim, start, end, step),
-    },
-    halves_in_float=False,
-    samples=lambda make: [sample(make(4, 3), make(2, 3), 0, 0, 4, 2)],
-    doc="A copy with `src` written over a range of indices of a dimension.",
-)
-
-
-def _diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    return _overwritten(input, src, (("diagonal", (offset, dim1, dim2)),))
-
-
-diagonal_scatter = operation(
-    "diagonal_scatter",
-    _diagonal_scatter,
-    tensors="input src",
-    grad={
-        "input": lambda F, g, offset, dim1, dim2: F.overwrite_view(
-            g, None, (("diagonal", (offset, dim1, dim2)),)
-        ),
-        "src": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
-    },
-    halves_in_float=False,
-    samples=lambda make: [sample(make(3, 3), make(3)), sample(make(3, 3), make(2), 1)],
-    doc="A copy with `src` written over a diagonal.",
-)
-
-
-def _as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: int = 0
-) -> Any:
-    return _overwritten(input, src, (("part_of_rows", (size, stride, storage_offset)),))
-
-
-_strided_scatter = operation(
-    "as_strided_scatter",
-    _as_strided_scatter,
-    tensors="input src",
-    grad={
-        "input": lambda F, g, size, stride, storage_offset: F.overwrite_view(
-            g, None, (("part_of_rows", (size, stride, storage_offset)),)
-        ),
-        "src": lambda F, g, size, stride, storage_offset: F.part_of_rows(
-            g, size, stride, storage_offset
-        ),
-    },
-    halves_in_float=False,
-    samples=lambda make: [sample(make(3, 4), make(2, 2), (2, 2), (1, 4), 1)],
-    doc="A copy with `src` written over a strided view.",
-)
-
-
-def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],
-    storage_offset: int | None = None,
-) -> Tensor:  # fmt: skip
-    """A copy with `src` written over a strided view."""
-    found: Tensor = _strided_scatter(
-        input, src, sizes_of((size,)), sizes_of((stride,), "stride"), storage_offset or 0
-    )
-    return found

@@ -1,0 +1,183 @@
+"""Whole tensors written over: copy_, fill_, zero_."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core.blame.words import dims, this_place
+from lamina.core.call import operation
+from lamina.core.inplace import apply_inplace, note_written
+from lamina.core.modes import door, state
+from lamina.core.op import ZERO
+from lamina.core.samples import sample
+from lamina.core.tensor import Tensor
+from lamina.core.versions import INFERENCE
+from lamina.devices import device_of
+from lamina.ops.indexing_rules import ndarray, refused
+from lamina.ops.numbers import fill_choice, number_as
+
+__all__ = ["fill"]
+
+
+def real_part(source: Any) -> Any:
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6
+    )
+    return np.real(source)
+
+
+def _copy(input: Any, src: Any) -> Any:
+    if src.shape != input.shape:
+        src = np.broadcast_to(src, input.shape)
+    if src.dtype == input.dtype:
+        return src
+    if src.dtype.kind == "c" and input.dtype.kind not in "cb":
+        src = real_part(src)
+    with np.errstate(all="ignore"):
+        return src.astype(input.dtype)
+
+
+_copy_op = operation(
+    "copy",
+    _copy,
+    tensors="input src",
+    grad={
+        "input": ZERO,
+        "src": lambda F, g, src_shape, src_dtype: F.cast_like_input(
+            F.sum_to_size(g, src_shape), src_dtype
+        ),
+    },
+    node_name="CopyBackwards",
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3), make(3)), sample(make(2), make(2))],
+    doc="The values of `src` in the shape and dtype of the input.",
+)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of `src` over this tensor's, converted and broadcast; returns the tensor."""
+    if not isinstance(src, Tensor):
+        if isinstance(src, int | float | complex):
+            return fill_(self, src)
+        raise errors.ArgumentTypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}",
+            [(this_place(), "called here")],
+        )
+    if src is self:
+        return self
+    place = device_of(self._array)
+    if place is not device_of(src._array) and place.type != "meta":
+        src = src.to(place)  # type: ignore[attr-defined]
+    _check_expands(self, src)
+    return apply_inplace(_copy_op.op, self, [self, src])  # type: ignore[attr-defined]
+
+
+def _check_expands(self: Tensor, src: Tensor) -> None:
+    shape, other = self._array.shape, src._array.shape
+    if shape == other:
+        return
+    for back in range(1, len(other) + 1):
+        wanted = shape[-back] if back <= len(shape) else 1
+        if other[-back] not in (1, wanted):
+            raise errors.WriteShapeMismatch(
+                f"The size of tensor a ({wanted}) must match the size of tensor b "
+                f"({other[-back]}) at "
+                f"non-singleton dimension {max(len(shape), len(other)) - back}",
+                [(this_place(), "copied here")],
+            )
+    if len(other) > len(shape):
+        raise errors.WriteShapeMismatch(
+            f"output with shape {dims(shape)} doesn't match the broadcast shape {dims(other)}",
+            [(this_place(), "copied here")],
+        )
+
+
+def _fill(input: Any, value: Any) -> Any:
+    if hasattr(value, "dtype"):
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(value.astype(input.dtype), input.shape).copy()
+    return np.full_like(input, number_as(value, input.dtype))
+
+
+def _filling(name: str, with_tensor: bool, node_name: str) -> Any:
+    grads: dict[str, Any] = {"input": ZERO}
+    if with_tensor:
+        grads["value"] = lambda F, g, value_dtype: F.cast_like_input(
+            F.sum_to_size(g, ()), value_dtype
+        )
+    return operation(
+        name,
+        _fill,
+        tensors="input value" if with_tensor else "input",
+        grad=grads,
+        node_name=node_name,
+        halves_in_float=False,
+        samples=lambda make: [sample(make(2, 3), make() if with_tensor else 1.5)],
+        doc="The same value everywhere.",
+    )
+
+
+_fill_number = _filling("fill", False, "FillBackward0")
+_fill_tensor = _filling("fill_tensor", True, "FillBackward1")
+_fill_number_in_place = _filling("fill_in_place", False, "FillBackward2")
+_fill_tensor_in_place = _filling("fill_tensor_in_place", True, "FillBackward3")
+
+
+def _fill_form(value: Any, with_number: Any, with_tensor: Any) -> Any:
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise refused(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value._array.ndim} dimensions."
+        )
+    return fill_choice("fill_", value, with_number, with_tensor)
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype with one value everywhere."""
+    found: Tensor = _fill_form(value, _fill_number, _fill_tensor)(input, value)
+    return found
+
+
+def _is_plain(self: Tensor) -> bool:
+    """Whether NumPy can write to a tensor at once: on the host, and nothing is recorded."""
+    array = self._array
+    return (
+        array.__class__ is ndarray
+        and bool(array.flags.c_contiguous)
+        and not door.is_watched
+        and not (state.grad_enabled and self.requires_grad)
+        and self._cell is not INFERENCE
+    )
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value over all elements."""
+    if not isinstance(value, Tensor) and _is_plain(self):
+        self._array.fill(number_as(value, self._array.dtype))
+        note_written(self)
+        return self
+    chosen = _fill_form(value, _fill_number_in_place, _fill_tensor_in_place)
+    return apply_inplace(chosen.op, self, [self, value])
+
+
+_zero = operation(
+    "zero",
+    lambda input: np.zeros_like(input),
+    grad={"input": ZERO},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(2, 3))],
+    doc="Zeros in place of the values.",
+)
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zero over all elements."""
+    if _is_plain(self):
+        self._array.fill(0)
+        note_written(self)
+        return self
+    return apply_inplace(_zero.op, self, [self])  # type: ignore[attr-defined]
