@@ -9,11 +9,10 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.call import operation
-from lamina.core.op import traced
+from lamina.core.op import raw, traced
 from lamina.core.samples import sample
 from lamina.ops.constants import constant_like
 from lamina.ops.halves import in_float
-from lamina.ops.pooling import plane_gather
 from lamina.ops.pooling_windows import Windows, lowest, position_of_maximum
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
@@ -196,7 +195,7 @@ adaptive_max_positions = operation(
 
 def _adaptive_max(input: Any, sizes: Any) -> tuple[Any, Any]:
     indices = _positions(input, sizes)
-    return plane_gather.op.kernel(input, indices, len(sizes)), indices
+    return raw.plane_gather(input, indices, len(sizes)), indices
 
 
 def _declare_max(rank: int) -> Any:

@@ -204,12 +204,19 @@ def instance_norm(
         raise errors.InvalidArgument(
             "Expected running_mean and running_var to be defined when use_input_stats=False"
         )
-    repeated = [
+    repeated: list[Any] = [
         None if value is None else value.repeat(batch)
         for value in (running_mean, running_var, weight, bias)
     ]
     made = batch_norm(
-        input.reshape(1, batch * channels, *sizes), *repeated, use_input_stats, momentum, eps
+        input.reshape(1, batch * channels, *sizes),
+        repeated[0],
+        repeated[1],
+        repeated[2],
+        repeated[3],
+        use_input_stats,
+        momentum,
+        eps,
     )
     if use_input_stats:
         with no_grad():

@@ -56,7 +56,7 @@ def padded(array: Any, padding: tuple[int, ...]) -> Any:
     if not any(padding):
         return array
     sizes = [size + 2 * p for size, p in zip(array.shape[2:], padding, strict=True)]
-    made = np.zeros_like(array, shape=(*array.shape[:2], *sizes))
+    made: Any = np.zeros_like(array, shape=(*array.shape[:2], *sizes))
     made[(..., *(slice(p, size - p) for p, size in zip(padding, sizes, strict=True)))] = array
     return made
 
@@ -111,7 +111,7 @@ def convolve_transposed(array: Any, weight: Any, geometry: Geometry, extra: tupl
     batch, channels = array.shape[:2]
     outputs = weight.shape[1] * groups
     room = tuple(size + 2 * p for size, p in zip(target, geometry.padding, strict=True))
-    result = np.zeros_like(array, shape=(batch, outputs, *room), order="C")
+    result: Any = np.zeros_like(array, shape=(batch, outputs, *room), order="C")
     matrix = np.swapaxes(weight.reshape(groups, channels // groups, -1), 1, 2)
     flat = array.reshape(batch, groups, channels // groups, math.prod(sizes))
     for piece in pieces(batch, outputs * math.prod(kernel) * math.prod(sizes)):

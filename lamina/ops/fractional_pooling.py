@@ -9,10 +9,10 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.call import operation
+from lamina.core.op import raw
 from lamina.core.samples import sample
 from lamina.core.tensor import wrap
 from lamina.ops.constants import constant_like
-from lamina.ops.pooling import plane_gather
 from lamina.ops.pooling_windows import per_dimension
 from lamina.ops.random import draw
 
@@ -61,7 +61,7 @@ def _fractional(
     input: Any, shares: Any, windows: tuple[int, ...], sizes: tuple[int, ...]
 ) -> tuple[Any, Any]:
     indices = _positions(input, shares, windows, sizes)
-    return plane_gather.op.kernel(input, indices, len(sizes)), indices
+    return raw.plane_gather(input, indices, len(sizes)), indices
 
 
 def _declare(rank: int) -> Any:
@@ -133,7 +133,7 @@ def fractional_max_pool2d_with_indices(
     _random_samples: Any = None,
 ) -> tuple[Any, Any]:
     """`fractional_max_pool2d` with `return_indices=True`."""
-    return _pooled(  # type: ignore[no-any-return]
+    return _pooled(
         "fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples
     )
 
@@ -147,7 +147,7 @@ def fractional_max_pool3d_with_indices(
     _random_samples: Any = None,
 ) -> tuple[Any, Any]:
     """`fractional_max_pool3d` with `return_indices=True`."""
-    return _pooled(  # type: ignore[no-any-return]
+    return _pooled(
         "fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples
     )
 

@@ -60,7 +60,7 @@ def _projected(
             return joint[..., :size], joint[..., size : 2 * size], joint[..., 2 * size :]
         separate = weight[:size], weight[size : 2 * size], weight[2 * size :]
     biases = (None,) * 3 if bias is None else (bias[:size], bias[size : 2 * size], bias[2 * size :])
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         linear(x, w, b) for x, w, b in zip((query, key, value), separate, biases, strict=True)
     )
 

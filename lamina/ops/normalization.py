@@ -52,7 +52,7 @@ def _layer_norm_backward(
     of_input = through_statistics(g if weight is None else g * weight, standard, rate, dims)
     if any(other is not None for other in others):
         count = math.prod(size)
-        of_input = of_input + kernels.through_moments(*others, standard, rate, count)
+        of_input = of_input + kernels.through_moments(others, standard, rate, count)
     return (
         of_input,
         traced.sum_to_size(g * standard, size) if needs[1] else None,
@@ -162,7 +162,7 @@ def _group_norm_backward(
     of_input = through_statistics(scaled.reshape(rows), standard, rate, (-1,))
     if any(other is not None for other in others):
         few = (None if other is None else other.unsqueeze(-1) for other in others)
-        of_input = of_input + kernels.through_moments(*few, standard, rate, rows[2])
+        of_input = of_input + kernels.through_moments(few, standard, rate, rows[2])
     spread = standard.reshape(shape)
     return (
         of_input.reshape(shape),
@@ -248,7 +248,7 @@ def _rms_norm_backward(
     of_input = (scaled - standard * traced.mean(scaled * standard, dims, True)) * rate
     if of_rate is not None:
         count = math.prod(size)
-        of_input = of_input + kernels.through_moments(None, of_rate, standard, rate, count)
+        of_input = of_input + kernels.through_moments((None, of_rate), standard, rate, count)
     return of_input, traced.sum_to_size(g * standard, size) if needs[1] else None
 
 

@@ -41,11 +41,12 @@ def rows_backward(gradient: Any, standard: Any, rate: Any) -> Any:
     return gradient
 
 
-def through_moments(g_mean: Any, g_rate: Any, standard: Any, rate: Any, count: int) -> Any:
+def through_moments(moments: Any, standard: Any, rate: Any, count: int) -> Any:
     """The gradient of values from those of their mean and of 1 / deviation (either may be None).
 
     Operators alone: it serves arrays and tensors.
     """
+    g_mean, g_rate = moments
     made = standard * 0 if g_rate is None else standard * (-(rate * rate) * g_rate / count)
     return made if g_mean is None else made + g_mean / count
 
@@ -71,7 +72,7 @@ def layer_norm_backward(
             of_input = rows_backward(scaled, standard, rate.reshape(-1, 1)).reshape(input.shape)
     if needs[0] and any(other is not None for other in others):
         standard = (input - mean) * rate
-        of_input = of_input + through_moments(*others, standard, rate, shape[1])
+        of_input = of_input + through_moments(others, standard, rate, shape[1])
     return of_input, of_weight, of_bias
 
 
@@ -94,7 +95,7 @@ def rms_norm_backward(
     made *= flat_rate
     made = made.reshape(input.shape)
     if of_rate is not None:
-        made = made + through_moments(None, of_rate, input * rate, rate, shape[1])
+        made = made + through_moments((None, of_rate), input * rate, rate, shape[1])
     return made, of_weight
 
 
@@ -128,7 +129,7 @@ def group_norm_backward(
             if any(other is not None for other in others):
                 standard = standardize(rows, means, rates)
                 flat = (None if other is None else other.reshape(-1, 1) for other in others)
-                of_input = of_input + through_moments(*flat, standard, rates, rows.shape[1])
+                of_input = of_input + through_moments(flat, standard, rates, rows.shape[1])
             of_input = of_input.reshape(input.shape)
     return of_input, of_weight, of_bias
 

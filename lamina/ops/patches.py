@@ -35,7 +35,7 @@ def _col2im(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
     channels = input.shape[1] // math.prod(kernel)
     parts = input.reshape(input.shape[0], channels, *kernel, *counts)
     room = [size + 2 * p for size, p in zip(sizes, geometry.padding, strict=True)]
-    made = np.zeros_like(input, shape=(*parts.shape[:2], *room))
+    made: Any = np.zeros_like(input, shape=(*parts.shape[:2], *room))
     kernels.add_patches(made, parts, geometry)
     inner = (slice(p, p + size) for p, size in zip(geometry.padding, sizes, strict=True))
     return made[(..., *inner)]

@@ -56,7 +56,7 @@ def padded(array: Any, widths: list[tuple[int, int]], fill: Any) -> Any:
     lead = array.ndim - len(widths)
     sizes = array.shape[lead:]
     full = [before + size + after for (before, after), size in zip(widths, sizes, strict=True)]
-    made = np.full_like(array, fill, shape=(*array.shape[:lead], *full), order="C")
+    made: Any = np.full_like(array, fill, shape=(*array.shape[:lead], *full), order="C")
     inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
     made[(..., *inner)] = array
     return made
@@ -98,7 +98,8 @@ def position_of_maximum(array: Any, windows: Windows) -> Any:
     sizes = array.shape[array.ndim - rank :]
     counts = windows.counts(sizes)
     array = padded(array, windows.widths(sizes), lowest(array))
-    best = choice = None
+    best: Any = None
+    choice: Any = None
     for number, offset in enumerate(product(*map(range, windows.size))):
         # A copy, since elements that lie apart would be slow to read several times.
         found = array[elements(windows, offset, counts)].copy("C")
