@@ -122,7 +122,9 @@ class Op:
         self.defaults = _defaults_of(kernel)
         self.positional = _innermost(kernel).__code__.co_argcount
         self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
-        self.tensor_positions = tuple(self.names.index(n.strip("*?#")) for n in self.tensor_names)
+        self._position = {key: position for position, key in enumerate(self.names)}
+        tensor_names = [key.lstrip("*?#") for key in self.tensor_names]
+        self.tensor_positions = tuple([self._position[key] for key in tensor_names])
         self.dtypes = dtypes
         self.is_view = is_view
         # The NumPy ufunc that is the kernel, if one is: it can write into its first operand.
@@ -155,10 +157,10 @@ class Op:
             return {}
         if callable(grad):
             return dict.fromkeys(self.tensor_positions, grad)
-        unknown = set(grad) - {n.strip("*?#") for n in self.tensor_names}
-        if unknown:
-            raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no tensor inputs")
-        return {self.names.index(key): rule for key, rule in grad.items()}
+        rules = {self._position.get(key, -1): rule for key, rule in grad.items()}
+        if not rules.keys() <= set(self.tensor_positions):
+            raise TypeError(f"{self.name}: a rule for an input that is no tensor: {sorted(grad)}")
+        return rules
 
     def _read_rules(self) -> None:
         """Turn the rules' parameter names into what to keep and where to find it again."""
@@ -171,20 +173,16 @@ class Op:
         self.slots = tuple(slots)
 
     def _source_of(self, name: str) -> tuple[str, Any]:
-        tensors = {n.strip("*?#") for n in self.tensor_names}
-        if name in tensors:
-            return "in", self.names.index(name)
-        if name in self.names:
-            return "static", self.names.index(name)
-        if name.startswith("out") and name[3:].isdigit():
-            return "out", int(name[3:])
-        if name == "out":
-            return "out", 0
+        position = self._position.get(name)
+        if position is not None:
+            return ("in" if position in self.tensor_positions else "static"), position
+        if name.startswith("out") and (name == "out" or name[3:].isdigit()):
+            return "out", int(name[3:] or 0)
         if name == "needs":
             return "needs", None
         base, _, kind = name.rpartition("_")
-        if kind in ("shape", "dtype") and base in tensors:
-            return kind, self.names.index(base)
+        if kind in ("shape", "dtype") and self._position.get(base) in self.tensor_positions:
+            return kind, self._position[base]
         raise TypeError(f"{self.name}: a rule asks for {name!r}, which is nothing this op has")
 
     def kept_slots(self, needs: tuple[bool, ...]) -> tuple[bool, ...]:
