@@ -22,6 +22,10 @@ NOTHING: Final[tuple[Any, ...]] = ()
 """What a node keeps whose derivative needs no values: it can be run any number of times."""
 
 
+# PyTorch gives these nodes' names with the namespace before them.
+_IN_NAMESPACE: Final = frozenset(("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"))
+
+
 class Node:
     """One step of the graph; each operation has its own final subclass, named as in PyTorch.
 
@@ -61,7 +65,8 @@ class Node:
 
     def name(self) -> str:
         """The name of the operation's derivative, such as `MulBackward0`."""
-        return type(self).__name__
+        found = type(self).__name__
+        return f"torch::autograd::{found}" if found in _IN_NAMESPACE else found
 
     def pull(self, F: Any, g: Any) -> Any:
         """The gradients of the inputs, one for each edge, given that of the output(s)."""
@@ -99,7 +104,7 @@ class Node:
         return add_hook(hooks_of(self).before, fn)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 @final

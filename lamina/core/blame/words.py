@@ -49,7 +49,7 @@ def op_word(node: Any) -> str:
     """The operation a node belongs to, as users write it: `tanh` for TanhBackward0."""
     if node.op is not None:
         return op_name(node.op.name)
-    return str(node.name()).rstrip("0123456789").removesuffix("Backward")
+    return type(node).__name__.rstrip("0123456789").removesuffix("Backward")
 
 
 def op_name(name: str) -> str:
