@@ -80,7 +80,7 @@ def moving(
         if input.__class__ is not Tensor or door.is_watched or out is not None:
             return execute(op, [input, *args], out)
         x = input._array
-        cell = input._cell
+        cell: Any = input._cell
         parent = input._view
         if parent is not None and parent.version != cell.version:
             refresh(input)

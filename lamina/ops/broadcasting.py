@@ -180,6 +180,6 @@ def sum_to_size_method(self: Tensor, *size: Any, **named: Any) -> Tensor:
             [(this_place(), "called here")],
         )
     if not self.dtype.is_differentiable:
-        self = self.to(dtypes.int64)  # type: ignore[attr-defined]  sums of integers are int64
+        self = self.to(dtypes.int64)
     found: Tensor = traced.sum_to_size(self, wanted)
     return found

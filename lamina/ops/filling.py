@@ -71,7 +71,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return self
     place = device_of(self._array)
     if place is not device_of(src._array) and place.type != "meta":
-        src = src.to(place)  # type: ignore[attr-defined]
+        src = src.to(place)
     _check_expands(self, src)
     return apply_inplace(_copy_op.op, self, [self, src])  # type: ignore[attr-defined]
 

@@ -155,7 +155,7 @@ def _as_value(target: Tensor, value: Any) -> Tensor:
             (*here(), "fill", None, None),
         )
     if value._array.dtype != target._array.dtype:
-        converted: Tensor = value.to(target.dtype)  # type: ignore[attr-defined]
+        converted: Tensor = value.to(target.dtype)
         return converted
     return value
 
@@ -201,7 +201,7 @@ def _on_host(self: Tensor, value: Tensor) -> Any:
             [(this_place(), "assigned here")],
             [f"move the value: `.to({str(self.device)!r})`"],
         )
-    return value.cpu()._array  # type: ignore[attr-defined]
+    return value.cpu()._array
 
 
 def _does_not_expand(shape: Any, found: Any) -> errors.WriteShapeMismatch:

@@ -152,8 +152,8 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
                 [(this_place(), "stacked here")],
             )
     axis = axis_of(dim, len(first) + 1)
-    place = (slice(None),) * axis + (None, ...)
-    return rows_first(np.concatenate([part[place] for part in tensors], axis=axis))
+    new_axis: tuple[Any, ...] = (slice(None),) * axis + (None, ...)
+    return rows_first(np.concatenate([part[new_axis] for part in tensors], axis=axis))
 
 
 def _stack_grads(F: Any, g: Any, tensors_dtype: Any, dim: int) -> list[Any]:

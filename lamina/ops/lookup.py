@@ -152,7 +152,7 @@ def _renormalise(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
         size = (np.abs(rows) ** norm_type).sum(axis=1, keepdims=True) ** (1 / norm_type)
         scale = np.where(size > max_norm, max_norm / (size + 1e-7), 1).astype(array.dtype)
         array[chosen] = rows * scale
-        weight.copy_(weight.detach())  # type: ignore[attr-defined]  counts as a change
+        weight.copy_(weight.detach())
 
 
 def _one_hot(input: Any, num_classes: int = -1) -> Any:

@@ -103,7 +103,7 @@ def _unpad(input: Any, shape: Any, pad: Any, mode: str) -> Any:
         size = shape[axis]
         places = _PLACES[mode](size, before, after)
         sizes = [*found.shape[:axis], size, *found.shape[axis + 1 :]]
-        first = (slice(None),) * axis
+        first: Any = (slice(None),) * axis
         begin, end = max(before, 0), max(before, 0) + size - max(-before, 0) - max(-after, 0)
         base = np.zeros_like(found, shape=sizes, order="C")
         if end > begin:

@@ -9,7 +9,7 @@ from lamina import errors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
-from lamina.core.op import traced
+from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axis_of, given, sizes_of
@@ -116,7 +116,7 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     return permuted(input, sizes_of((dims,), "dims"))
 
 
-traced.permute = permuted
+offer("permute", _permute, permuted)
 
 
 def permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:

@@ -104,7 +104,7 @@ def repeat_interleave(
     if repeats is None:
         return _indices_repeated(input)
     if isinstance(repeats, Tensor) and repeats._array.size == 1:
-        repeats = int(repeats.item())  # type: ignore[attr-defined]
+        repeats = int(repeats.item())
     if dim is None:
         input, dim = flatten(input), 0
     if not input._array.ndim:

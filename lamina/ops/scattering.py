@@ -78,7 +78,7 @@ def _scatter_src(input: Any, dim: int, index: Any, src: Any) -> Any:
     return out.reshape(input.shape)
 
 
-_from_source = {
+_from_source: dict[str, Any] = {
     "input": lambda F, g, dim, index: F.scatter_value(g, dim, index, 0),
     "src": lambda F, g, dim, index, src_shape, src_dtype: _part_of_source(
         F, F.gather(g, dim, index), src_shape, src_dtype

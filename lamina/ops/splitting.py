@@ -217,7 +217,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     length = shape[axis_of(dim, len(shape))]
     where = indices_or_sections
     if isinstance(where, Tensor):
-        where = where.tolist()  # type: ignore[attr-defined]
+        where = where.tolist()
     if isinstance(where, int):
         if where <= 0:
             raise errors.InvalidArgument(

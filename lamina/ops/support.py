@@ -51,6 +51,7 @@ def _summed_in_float(input: Any, axes: tuple[int, ...]) -> Any:
 sum_to_size = operation(
     "sum_to_size",
     _sum_to_size,
+    node_name="SumBackward1",
     grad={"input": lambda F, g, input_shape: F.broadcast_to(g, input_shape)},
     doc="Sum over broadcast dimensions, so that the result has a given size.",
 )
