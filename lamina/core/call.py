@@ -16,7 +16,7 @@ from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
-from lamina.core.op import KEEP, TO_FLOAT, Op, Rule, catalogue, raw, traced
+from lamina.core.op import KEEP, TO_FLOAT, Joint, Op, Rule, catalogue, raw, traced
 from lamina.core.promotion import as_array, is_array, is_half, narrow, promote, widen_halves
 from lamina.core.provenance import here
 from lamina.core.records import note_cut, note_unrecorded
@@ -143,7 +143,7 @@ def operation(
     kernel: Callable[..., Any],
     *,
     tensors: str | None = None,
-    grad: Mapping[str, Rule] | Rule | None = None,
+    grad: Mapping[str, Rule] | Joint | Rule | None = None,
     node_name: str | None = None,
     dtypes: str = KEEP,
     is_view: bool = False,

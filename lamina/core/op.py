@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 from lamina import errors
 from lamina.core.node import Node
@@ -85,6 +85,13 @@ def SAME(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for the ident
     return g
 
 
+class Joint(NamedTuple):
+    """One rule for all inputs that says for each which kept values its gradient needs."""
+
+    rule: Rule
+    kept_for: Mapping[str, str]
+
+
 # What promotion does with the dtypes of the tensor inputs before the kernel sees them.
 KEEP: Final = "keep"
 PROMOTE: Final = "promote"
@@ -104,7 +111,7 @@ class Op:
         kernel: Callable[..., Any],
         *,
         tensors: Sequence[str] | None,
-        grad: Mapping[str, Rule] | Rule | None,
+        grad: Mapping[str, Rule] | Joint | Rule | None,
         node_name: str | None,
         dtypes: str,
         is_view: bool,
@@ -133,11 +140,19 @@ class Op:
         self.halves_in_float = halves_in_float
         self.samples = samples
         self.doc = doc
+        only: Mapping[str, str] = {}
+        if isinstance(grad, Joint):
+            grad, only = grad
         self.joint = grad if callable(grad) else None
         self.rules: dict[int, Rule] = self._rules_by_position(grad)
         self.slots: tuple[tuple[str, Any], ...] = ()
         self.getters: dict[int, tuple[tuple[str, Any], ...]] = {}
         self._read_rules()
+        # What must be kept for the gradient of each input: all that its rule asks for, mostly.
+        self.kept_for = self.getters | {
+            self.names.index(name): tuple(map(self._source_of, text.split()))
+            for name, text in only.items()
+        }
         self.is_differentiable = grad is not None
         # The op's own class of node: `type(t.grad_fn).__name__` tells what was done.
         self.node_class = type(
@@ -193,7 +208,7 @@ class Op:
                 source
                 for position, wanted in zip(self.tensor_positions, needs, strict=True)
                 if wanted
-                for source in self.getters.get(position, ())
+                for source in self.kept_for.get(position, ())
             }
             kept = self._kept[needs] = tuple(slot in used for slot in self.slots)
         return kept

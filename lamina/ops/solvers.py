@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.core.call import operation
-from lamina.core.op import traced
+from lamina.core.op import Joint, traced
 from lamina.core.samples import sample
 from lamina.ops.factor_lu import factor
 from lamina.ops.linalg_checks import (
@@ -260,10 +260,11 @@ def _solve_rule(F: Any, g: Any, A: Any, out: Any, B_shape: Any, left: bool, need
     vector = is_vector(A.shape, B_shape)
     turned = F.conj_transpose(A)
     if vector:
-        g, out = F.unsqueeze(g, -1), F.unsqueeze(out, -1)
+        g = F.unsqueeze(g, -1)
     grad = F.linalg_solve(turned, g, left=left)
     grad_A = None
     if needs[0]:
+        out = F.unsqueeze(out, -1) if vector else out
         product = grad @ F.conj_transpose(out) if left else F.conj_transpose(out) @ grad
         grad_A = F.sum_to_size(-product, tuple(A.shape))
     if not needs[1]:
@@ -276,7 +277,7 @@ linalg_solve = operation(
     "linalg_solve",
     _solve,
     tensors="A B",
-    grad=_solve_rule,
+    grad=Joint(_solve_rule, {"B": "A"}),
     node_name="LinalgSolveExBackward0",
     samples=lambda make: [
         sample(_well_conditioned(make, 2, 3, 3), make(3, 2)),
@@ -301,8 +302,11 @@ linalg_solve_ex = operation(
     "linalg_solve_ex",
     _solve_ex,
     tensors="A B",
-    grad=lambda F, g, A, out0, B_shape, left, needs: _solve_rule(
-        F, g[0], A, out0, B_shape, left, needs
+    grad=Joint(
+        lambda F, g, A, out0, B_shape, left, needs: _solve_rule(
+            F, g[0], A, out0, B_shape, left, needs
+        ),
+        {"B": "A"},
     ),
     result=named_result("linalg_solve_ex", "result info"),
     samples=lambda make: [sample(_well_conditioned(make, 2, 3, 3), make(3, 2))],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.core.call import operation
+from lamina.core.op import Joint
 from lamina.core.samples import sample
 from lamina.ops.linalg_checks import (
     check_same_kind,
@@ -88,7 +89,7 @@ linalg_solve_triangular = operation(
     "linalg_solve_triangular",
     _solve_triangular,
     tensors="A B",
-    grad=_triangular_rule,
+    grad=Joint(_triangular_rule, {"B": "A"}),
     samples=lambda make: [
         sample(_triangle_sample(make, 2, 3, 3), make(3, 2), upper=False),
         sample(_triangle_sample(make, 3, 3), make(2, 4, 3), upper=False, left=False),
@@ -131,7 +132,7 @@ triangular_solve = operation(
     "triangular_solve",
     _legacy_triangular,
     tensors="b A",
-    grad=_legacy_rule,
+    grad=Joint(_legacy_rule, {"b": "A"}),
     result=named_result("triangular_solve", "solution cloned_coefficient"),
     samples=lambda make: [sample(make(3, 2), _triangle_sample(make, 3, 3), upper=False)],
     doc="The older form of `linalg.solve_triangular`, with the arguments exchanged.",
@@ -263,7 +264,7 @@ cholesky_solve = operation(
     "cholesky_solve",
     _cholesky_solve,
     tensors="B L",
-    grad=_cholesky_solve_rule,
+    grad=Joint(_cholesky_solve_rule, {"B": "L"}),
     doc="The solution X of $L L^H X = B$ (of $U^H U X = B$ with `upper`).",
 )
 
