@@ -17,15 +17,16 @@ from typing import Any as _Any
 from lamina import autograd, cuda, errors
 from lamina import methods as methods
 from lamina.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from lamina.core.layouts import (
+    Size, channels_last, channels_last_3d, contiguous_format, layout, memory_format,
+    preserve_format, strided,
+)
 from lamina.core.modes import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     set_grad_enabled,
 )
 from lamina.core.printing import set_printoptions
-from lamina.core.tensor import (
-    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format,
-    Size, strided, Tensor,
-)
+from lamina.core.tensor import Tensor
 from lamina.devices import device
 from lamina.dtypes import (
     bfloat16, bool_ as bool, can_cast, complex64, complex64 as cfloat, complex128,

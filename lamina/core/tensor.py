@@ -8,55 +8,26 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame, records
+from lamina.core.facts import ArrayFacts
 from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
-from lamina.core.modes import door, state
+from lamina.core.layouts import Size
+from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
 from lamina.core.printing import tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, refresh
-from lamina.devices import backend_of, current_default, device, device_of, to_device
+from lamina.devices import backend_of, current_default, device, to_device
 
 
-@final
-class Size(tuple[int, ...]):
-    """The lengths of a tensor's dimensions.
-
-    >>> Size([2, 3]), Size([2, 3]).numel()
-    (torch.Size([2, 3]), 6)
-    """
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """The number of elements."""
-        count = 1
-        for length in self:
-            count *= length
-        return count
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: Any) -> Size:  # type: ignore[override]
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def __reduce__(self) -> Any:
-        return Size, (tuple(self),)
-
-
-class Tensor:
+class Tensor(ArrayFacts):
     """An array of numbers of one dtype on one device, that may be part of a graph.
 
     `Tensor(2, 3)` makes an uninitialised tensor of that shape and `Tensor([1, 2])` one of those
@@ -64,21 +35,15 @@ class Tensor:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_array", "_cell", "_grad", "_hooks", "_node", "_origin",
-        "_requires_grad", "_shape", "_view",
+        "__dict__", "__weakref__", "_grad", "_hooks", "_node", "_origin", "_requires_grad", "_view",
     )  # fmt: skip
 
-    _array: Any
     _node: Any
     _requires_grad: bool
     _grad: Any
     _view: View | None
-    _cell: VersionCell | None
     _origin: Any
     _hooks: Any
-    # The array's shape once somebody asked for it: comparing two of these tells whether a sum
-    # broadcasts, and saves 0.08 us an op. `set_array` forgets it.
-    _shape: tuple[int, ...] | None
 
     if TYPE_CHECKING:
         # Operations become methods in lamina.methods; type checkers learn of operators here.
@@ -134,136 +99,7 @@ class Tensor:
         fill_slots(made, array, (*here(), "Tensor", None, None))
         return made
 
-    # --- what it is ------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The lengths of the dimensions."""
-        return Size(self._array.shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension."""
-        if dim is None:
-            return Size(self._array.shape)
-        shape = self._array.shape
-        if not -len(shape) <= dim < max(len(shape), 1) or not shape:
-            raise blame.dim_out_of_range(dim, len(shape))
-        return shape[dim]
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        count: int = self._array.ndim
-        return count
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        count: int = self._array.ndim
-        return count
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """The number of elements."""
-        count: int = self._array.size
-        return count
-
-    nelement = numel
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The type of the elements."""
-        return dtypes.from_numpy(self._array.dtype)
-
-    @property
-    def device(self) -> device:
-        """Where the elements are."""
-        return device_of(self._array)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        count: int = self._array.dtype.itemsize
-        return count
-
-    element_size: Callable[[Tensor], int] = lambda self: self.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        count: int = self._array.nbytes
-        return count
-
-    def stride(self, dim: int | None = None) -> Any:
-        """Elements to step over from one index to the next, for each dimension or for one."""
-        size = self._array.dtype.itemsize
-        steps = tuple(step // size for step in self._array.strides)
-        # NumPy leaves the stride of an axis without steps open; PyTorch defines it.
-        return steps if dim is None else steps[dim]
-
-    def storage_offset(self) -> int:
-        """Elements from the start of the memory to this tensor's first one."""
-        owner = self._array
-        while isinstance(owner.base, type(owner)):
-            owner = owner.base
-        return int((self.data_ptr() - _pointer(owner)) // self.itemsize)
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return _pointer(self._array)
-
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether elements lie in memory in row-major order without gaps."""
-        return bool(self._array.flags.c_contiguous)
-
-    @property
-    def layout(self) -> Any:
-        """`strided`: the only layout that tensors have here."""
-        return strided
-
-    is_sparse = False
-    is_quantized = False
-    is_mkldnn = False
-    is_nested = False
-    is_mps = False
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the tensor is on a CUDA device (a simulated one too)."""
-        return self.device.type == "cuda"
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether the tensor is in the computer's own memory."""
-        return self.device.type == "cpu"
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether the tensor has a shape and no values."""
-        return self.device.type == "meta"
-
-    def get_device(self) -> int:
-        """The number of the CUDA device; -1 on the CPU."""
-        index = self.device.index
-        return -1 if index is None else index
-
-    def is_floating_point(self) -> bool:
-        """Whether elements are real floating-point numbers."""
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Whether elements are complex numbers."""
-        return self.dtype.is_complex
-
-    def is_signed(self) -> bool:
-        """Whether elements can be negative."""
-        return self.dtype.is_signed
-
-    def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode, and so can't take part in a graph."""
-        return self._cell is INFERENCE
-
-    # --- its place in the graph --------------------------------------------------------------------
+    # --- its place in the graph ---------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
@@ -294,7 +130,7 @@ class Tensor:
         self._requires_grad = bool(wanted)
 
     def _note_flag(self, wanted: bool) -> None:
-        """Note where gradients were asked for, or no longer; and a flag set on a passing `.data`."""
+        """Note where gradients were asked for or declined; and a flag set on a passing `.data`."""
         place = here()
         notes = self.__dict__
         owner = notes["data_of"]() if "data_of" in notes else None
@@ -323,8 +159,8 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor: it was created, or does not require grad."""
-        return not self._requires_grad and self._view is None or self.grad_fn is None
+        """Whether no recorded operation made this tensor, or it does not require grad."""
+        return (not self._requires_grad and self._view is None) or self.grad_fn is None
 
     @property
     def _base(self) -> Tensor | None:
@@ -341,14 +177,14 @@ class Tensor:
             )
         return 0 if self._cell is None else self._cell.version
 
-    # --- its gradient ------------------------------------------------------------------------------
+    # --- its gradient -------------------------------------------------------------------------
 
     @property
     def grad(self) -> Tensor | None:
         """The gradient collected so far; None before a backward pass, and for non-leaves."""
-        if self._grad is None and self._requires_grad and self._node is not None:
-            if not self.retains_grad:
-                warnings.warn(blame.grad_of_non_leaf(self), stacklevel=2)
+        is_missing = self._grad is None and self._requires_grad and self._node is not None
+        if is_missing and not self.retains_grad:
+            warnings.warn(blame.grad_of_non_leaf(self), stacklevel=2)
         found: Tensor | None = self._grad
         return found
 
@@ -398,11 +234,11 @@ class Tensor:
             )
         return add_hook(hooks_of(self).post_accumulate, hook)
 
-    # --- copies and conversions ----------------------------------------------------------------------
+    # --- copies and conversions ---------------------------------------------------------------
 
     @property
     def data(self) -> Tensor:
-        """The same memory outside the graph. Changes through it are not noticed: prefer detach()."""
+        """The same memory outside the graph. Changes through it go unnoticed: prefer detach()."""
         if self.requires_grad:
             alias = wrap(self._array, (*here(), "data", CUT_DATA, None))
         else:
@@ -453,7 +289,7 @@ class Tensor:
             dtype=self.dtype,
             device=str(place),
             device_is_default=place is current_default(),
-            grad_fn_name=None if node is None else node.name(),
+            grad_fn_name=None if node is None else type(node).__name__,
             requires_grad=self._requires_grad,
             is_parameter=self._is_param,
         )
@@ -466,33 +302,6 @@ class Tensor:
     # NumPy must not loop over our elements in `array * tensor`.
     __array_priority__ = 1000
 
-
-@final
-class layout:  # noqa: N801  the public name is PyTorch's
-    """How elements are laid out; `strided` is the only way here."""
-
-    def __repr__(self) -> str:
-        return "torch.strided"
-
-
-strided: Final = layout()
-
-
-@final
-class memory_format:  # noqa: N801  the public name is PyTorch's
-    """An order of dimensions in memory that PyTorch programs name; accepted, and row-major here."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self._name}"
-
-
-contiguous_format: Final = memory_format("contiguous_format")
-preserve_format: Final = memory_format("preserve_format")
-channels_last: Final = memory_format("channels_last")
-channels_last_3d: Final = memory_format("channels_last_3d")
 
 _new: Final[Any] = object.__new__
 
@@ -556,10 +365,6 @@ def cell_of(tensor: Tensor) -> VersionCell:
 def retain(tensor: Tensor, node: Node) -> None:
     """Have a node write its gradient into the tensor's `.grad`."""
     hooks_of(node).retain(tensor.output_nr, tensor)
-
-
-def _pointer(array: Any) -> int:
-    return backend_of(device_of(array)).pointer(array)
 
 
 def _rebuild(

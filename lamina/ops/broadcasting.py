@@ -13,7 +13,8 @@ from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.op import traced
 from lamina.core.samples import sample
-from lamina.core.tensor import Size, Tensor
+from lamina.core.layouts import Size
+from lamina.core.tensor import Tensor
 from lamina.ops.axes import given, sizes_of
 
 __all__ = ["broadcast_shapes", "broadcast_tensors", "broadcast_to"]

@@ -10,22 +10,14 @@ from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.fast_moves import moving
+from lamina.core.layouts import channels_last, contiguous_format, preserve_format
 from lamina.core.modes import state
 from lamina.core.op import offer
 from lamina.core.origins import CUT_DETACH
 from lamina.core.provenance import here
 from lamina.core.records import note_cut
 from lamina.core.samples import sample
-from lamina.core.tensor import (
-    Tensor,
-    cell_of,
-    channels_last,
-    contiguous_format,
-    preserve_format,
-    root_of,
-    set_array,
-    wrap,
-)
+from lamina.core.tensor import Tensor, cell_of, root_of, set_array, wrap
 from lamina.core.versions import INFERENCE
 
 __all__ = ["clone", "detach", "detach_"]

@@ -15,7 +15,8 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, contiguous_format, wrap
+from lamina.core.layouts import contiguous_format
+from lamina.core.tensor import Tensor, wrap
 from lamina.devices import to_device
 from lamina.ops.axes import axis_of, given, sizes_of
 from lamina.ops.broadcasting import broadcast_to

@@ -13,7 +13,8 @@ from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
 from lamina.core.op import offer
 from lamina.core.samples import sample
-from lamina.core.tensor import Tensor, contiguous_format
+from lamina.core.layouts import contiguous_format
+from lamina.core.tensor import Tensor
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.memory import clone, view_as_dtype
 

@@ -1,0 +1,64 @@
+"""Shapes and layouts, under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+
+@final
+class Size(tuple[int, ...]):
+    """The lengths of a tensor's dimensions.
+
+    >>> Size([2, 3]), Size([2, 3]).numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count = 1
+        for length in self:
+            count *= length
+        return count
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)
+
+
+@final
+class layout:
+    """How elements are laid out; `strided` is the only way here."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided: Final = layout()
+
+
+@final
+class memory_format:
+    """An order of dimensions in memory that PyTorch programs name; accepted, and row-major here."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+
+contiguous_format: Final = memory_format("contiguous_format")
+preserve_format: Final = memory_format("preserve_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
