@@ -145,6 +145,7 @@ from lamina.ops.splitting import (
     chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
     unsafe_split, unsafe_split_with_sizes, vsplit,
 )
+from lamina.ops.strides import as_strided
 from lamina.ops.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
 from lamina.ops.trigonometry import (
     acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
@@ -159,7 +160,7 @@ from lamina.ops.view_changes import (
 from lamina.ops.view_writes import (
     as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter,
 )
-from lamina.ops.windows import as_strided, diagonal, narrow, select
+from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
 from lamina.version import __version__
 

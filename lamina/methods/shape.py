@@ -15,6 +15,7 @@ from lamina.ops import (
     scattering,
     shape,
     splitting,
+    strides,
     view_changes,
     view_writes,
     windows,
@@ -53,7 +54,7 @@ Tensor.select = windows.select
 Tensor.narrow = windows.narrow
 Tensor.diagonal = windows.diagonal
 Tensor.unfold = windows.unfold
-Tensor.as_strided = windows.as_strided
+Tensor.as_strided = strides.as_strided
 
 Tensor.clone = memory.clone
 Tensor.contiguous = memory.contiguous

@@ -16,7 +16,7 @@ from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, set_array, wrap
 from lamina.core.versions import INFERENCE
 from lamina.core.views import View, refresh
-from lamina.ops import broadcasting, memory, permutation, shape, splitting, windows
+from lamina.ops import broadcasting, memory, permutation, shape, splitting, strides, windows
 from lamina.ops.axes import sizes_of
 
 __all__ = [
@@ -74,7 +74,7 @@ _squeeze_dims = _twin(shape.squeeze_dims, "SqueezeBackward5")
 _unsqueeze = _twin(shape.unsqueeze, "UnsqueezeBackward1")
 _transpose = _twin(permutation.transpose, "TransposeBackward1")
 _t = _twin(permutation.t, "TBackward1")
-_strided = _twin(windows.strided_op, "AsStridedBackward1")
+_strided = _twin(strides.strided_op, "AsStridedBackward1")
 
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
@@ -113,7 +113,7 @@ def t_(self: Tensor) -> Tensor:
 
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Take any size and strides of the tensor's memory in place."""
-    return become(self, _strided, *windows.strided_arguments(self, size, stride, storage_offset))
+    return become(self, _strided, *strides.strided_arguments(self, size, stride, storage_offset))
 
 
 # --- copies --------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ _expand_copy = _copying(
     "ExpandBackward0",
 )
 _as_strided_copy = _copying(
-    windows.strided_op,
+    strides.strided_op,
     lambda input, size, stride, offset, geometry: raw.as_strided(
         input, size, stride, offset, geometry
     ).copy("C"),
@@ -212,7 +212,7 @@ def as_strided_copy(
     input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *, out: Any = None
 ) -> Tensor:
     """As `as_strided`, but a copy."""
-    arguments = windows.strided_arguments(input, size, stride, storage_offset)
+    arguments = strides.strided_arguments(input, size, stride, storage_offset)
     return _as_strided_copy(input, *arguments, out=out)
 
 
