@@ -64,7 +64,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L505  InvalidDtype (TypeError)
     |  devices
     |-- L601  DeviceMismatch (RuntimeError)
-    |-- L602  SimulatedCudaUnavailable (RuntimeError)
+    |-- L602  SimulatedCudaUnavailable (RuntimeError, AssertionError)
     |-- L603  InvalidDevice (RuntimeError)
     |-- L604  NumpyOfDeviceTensor (TypeError)
     |-- L605  NoData (NotImplementedError)

@@ -86,8 +86,10 @@ class DeviceMismatch(LaminaError, RuntimeError):
 
 
 @final
-class SimulatedCudaUnavailable(LaminaError, RuntimeError):
+class SimulatedCudaUnavailable(LaminaError, RuntimeError, AssertionError):
     """A CUDA device was asked for, and there is neither a GPU nor a simulated one.
+
+    PyTorch raises AssertionError or RuntimeError for it, depending on who is asked.
 
     Fails:
         torch.ones(2, device='cuda')
