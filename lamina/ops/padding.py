@@ -79,7 +79,10 @@ def _replicated(size: int, before: int, after: int) -> Any:
 
 
 def _wrapped(size: int, before: int, after: int) -> Any:
-    return np.arange(-before, size + after) % max(size, 1)
+    # Negative lengths cut first; what is left is then continued around its ends.
+    start = max(-before, 0)
+    count = size - start - max(-after, 0)
+    return np.arange(-max(before, 0), count + max(after, 0)) % max(count, 1) + start
 
 
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}

@@ -12,10 +12,10 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
+from lamina.core.layouts import contiguous_format
 from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.samples import sample
-from lamina.core.layouts import contiguous_format
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import to_device
 from lamina.ops.axes import axis_of, given, sizes_of
@@ -177,8 +177,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     found = []
     for place, tensor in enumerate(order):
         placed = (1,) * place + (shape[place],) + (1,) * (len(shape) - place - 1)
-        grid = broadcast_to(view(tensor, placed), shape)
-        found.append(traced.transpose(grid, 0, 1) if swapped else grid)
+        found.append(broadcast_to(view(tensor, placed), shape))
     if swapped:
         found[0], found[1] = found[1], found[0]
     return tuple(found)
