@@ -96,9 +96,9 @@ def backward(
                 "'inputs' argument to backward() cannot be empty.",
                 help=["name the tensors, or leave the argument out to reach all leaves"],
             )
-        for tensor in inputs:
-            if not tensor.requires_grad:
-                raise blame.input_without_grad(tensor)
+    given = grad_tensors if grad_tensors is not None else grad_variables
+    gradients = _root_gradients(roots, given)
+    _check_targets(inputs or ())
     if create_graph:
         warnings.warn(
             errors.CreateGraphWarning(
@@ -109,10 +109,9 @@ def backward(
             ),
             stacklevel=3,
         )
-    given = grad_tensors if grad_tensors is not None else grad_variables
     run_backward(
         roots,
-        _root_gradients(roots, given),
+        gradients,
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         inputs=inputs,
@@ -148,14 +147,13 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
             "but got: allow_unused=False."
         )
-    for tensor in targets:
-        if not tensor.requires_grad:
-            raise blame.input_without_grad(tensor)
     if is_grads_batched:
         return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
+    gradients = _root_gradients(roots, grad_outputs)
+    _check_targets(targets)
     found = run_backward(
         roots,
-        _root_gradients(roots, grad_outputs),
+        gradients,
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         inputs=targets,
@@ -170,6 +168,13 @@ def grad(
             elif not allow_unused:
                 raise blame.unused_input(position, targets[position], roots)
     return tuple(found)
+
+
+def _check_targets(targets: Sequence[Tensor]) -> None:
+    """Raise unless gradients can be wanted for all targets."""
+    for tensor in targets:
+        if not tensor.requires_grad:
+            raise blame.input_without_grad(tensor)
 
 
 def _batched(

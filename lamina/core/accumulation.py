@@ -11,6 +11,7 @@ import numpy as np
 from lamina.core.op import traced
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.tensor import Tensor, cell_of, wrap
+from lamina.core.views import inherits_flag
 
 # Threads may add to the same leaf. One lock for all: it is held for one addition.
 _leaf_lock: Final = threading.Lock()
@@ -22,6 +23,8 @@ def add_to_leaf(entry: list[Any], place: Any) -> None:
     `entry` is [leaf, gradient, whether the array was made for this sum].
     """
     leaf, gradient, is_owned = entry
+    if not leaf._requires_grad or (leaf._view is not None and inherits_flag(leaf)):
+        return
     entry[1] = None
     with _leaf_lock:
         grad = leaf._grad
@@ -44,6 +47,8 @@ def add_to_leaf(entry: list[Any], place: Any) -> None:
 
 def add_recorded_to_leaf(leaf: Tensor, gradient: Tensor, place: Any) -> None:
     """Add a gradient that has a history: out of place, so that the old one stays what it was."""
+    if inherits_flag(leaf):
+        return
     with _leaf_lock:
         leaf._grad = traced.clone(gradient) if leaf._grad is None else leaf._grad + gradient
     leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)

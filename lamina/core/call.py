@@ -15,7 +15,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.modes import door, state
-from lamina.core.node import NOTHING, Node, OutputEdge
+from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import KEEP, TO_FLOAT, Joint, Op, Rule, catalogue, raw, traced
 from lamina.core.promotion import as_array, is_array, is_half, narrow, promote, widen_halves
 from lamina.core.provenance import here
@@ -56,6 +56,16 @@ class OpNode(Node):
 
     op: Op
 
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the gradients go to, each with the number of its output."""
+        return tuple(map(public_edge, self.next[:1] if self.op.takes_number else self.next))
+
+    def __call__(self, *gradients: Tensor) -> Any:
+        """The gradients of the inputs, as tensors, given those of the outputs."""
+        found = self.pull(traced, gradients[0] if self.outputs == 1 else list(gradients))
+        return found[0] if len(found) == 1 else tuple(found)
+
     def unpack(self, F: Any, slot: int) -> Any:
         """The kept value of one slot, checked."""
         if self.saved is None:
@@ -81,6 +91,8 @@ class OpNode(Node):
         shapes = self.context.shapes
         edge = 0
         for k, position in enumerate(op.tensor_positions):
+            if position not in op.rules:
+                continue
             count = len(shapes[k]) if isinstance(shapes[k], list) else 1
             if any(e is not None for e in self.next[edge : edge + count]):
                 rule = op.rules[position]
@@ -252,6 +264,8 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
             arrays[position] = [item._array for item in value]
     half = None
     try:
+        if op.check is not None:
+            op.check(*[arrays[position] for position in op.tensor_positions])
         if op.dtypes is not KEEP:
             promote(arrays, op.tensor_positions, op.dtypes is TO_FLOAT)
         if op.halves_in_float:
@@ -352,9 +366,14 @@ def record(op: Op, values: list[Any], made: list[Any], place: tuple[Any, int]) -
 
 
 def _all_inputs(op: Op, values: list[Any]) -> list[Any]:
-    """One entry for each edge: tensors, and stand-ins for inputs that are no tensors."""
+    """One entry for each edge: tensors, and stand-ins for inputs that are no tensors.
+
+    An input without a derivative, such as an index, has no edge.
+    """
     found: list[Any] = []
     for position in op.tensor_positions:
+        if position not in op.rules:
+            continue
         value = values[position]
         found += value if isinstance(value, list) else [value]
     return found

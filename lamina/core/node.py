@@ -23,7 +23,9 @@ NOTHING: Final[tuple[Any, ...]] = ()
 
 
 # PyTorch gives these nodes' names with the namespace before them.
-_IN_NAMESPACE: Final = frozenset(("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"))
+_IN_NAMESPACE: Final = frozenset(
+    ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+)
 
 
 class Node:
@@ -171,4 +173,6 @@ def public_edge(edge: Any) -> tuple[Any, int]:
         return (edge.node, edge.index)
     if isinstance(edge, Node):
         return (edge, 0)
+    if edge._view is not None and "asked_at" not in edge.__dict__:  # `views.inherits_flag`
+        return (None, 0)
     return (accumulator_of(edge), 0)

@@ -104,6 +104,10 @@ class Op:
 
     constants: tuple[int, ...] = ()
     """Which of several outputs never require grad, such as the permutation of an LU factorization."""
+    takes_number = False
+    """Whether the second input is always a number: then the node shows no edge for it."""
+    check: Callable[..., None] | None = None
+    """Called with the inputs before promotion hides their dtypes; raises if they don't fit."""
 
     def __init__(
         self,
@@ -218,7 +222,9 @@ class Op:
         names, defaults = self.names, self.defaults
         if ("axis" in kwargs or "keepdims" in kwargs) and "dim" in names:
             # NumPy's names are accepted beside PyTorch's, as PyTorch does.
-            kwargs = {{"axis": "dim", "keepdims": "keepdim"}.get(k, k): v for k, v in kwargs.items()}
+            kwargs = {
+                {"axis": "dim", "keepdims": "keepdim"}.get(k, k): v for k, v in kwargs.items()
+            }
         if len(args) > self.positional:
             raise errors.ArgumentTypeError(
                 f"{self.name}() takes {self.positional} positional arguments "
@@ -265,7 +271,9 @@ class Op:
             for name, key in [(f"_saved_{public.get(k, k)}", k) for k in sources]
         }
         statics = [n for k, n in enumerate(self.names) if k not in self.tensor_positions]
-        return found | {f"_saved_{n}": property(_static_reader(self.names.index(n))) for n in statics}
+        return found | {
+            f"_saved_{n}": property(_static_reader(self.names.index(n))) for n in statics
+        }
 
 
 def _reader(slot: int) -> Callable[[Any], Any]:

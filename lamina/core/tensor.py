@@ -204,7 +204,7 @@ class Tensor(ArrayFacts):
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf was asked to keep its gradient."""
-        node = self.grad_fn
+        node = self._node.node if self._node.__class__ is OutputEdge else self._node
         hooks = None if node is None else node._hooks
         return hooks is not None and self.output_nr in hooks.retained
 

@@ -43,6 +43,14 @@ def replay(F: Any, base: Any, steps: Steps) -> Any:
     return base
 
 
+def inherits_flag(tensor: Any) -> bool:
+    """Whether a tensor requires grad only because its base does: a view made without recording.
+
+    Nothing leads from it to the base, and it was never asked to collect gradients itself.
+    """
+    return tensor._view is not None and tensor._node is None and "asked_at" not in tensor.__dict__
+
+
 @final
 class AsStridedBackward0(Node):
     """The gradient of a view whose base was changed in place after the view was made."""

@@ -95,7 +95,7 @@ def _show_gradients(screen: Screen, model: Digits) -> None:
     screen.line()
     for node in _nodes_of(loss):
         targets = [_target(edge, names) for edge, _ in node.next_functions]
-        screen.line(f"    {node.name():<22} -> {', '.join(targets)}")
+        screen.line(f"    {type(node).__name__:<22} -> {', '.join(targets)}")
     loss.backward()
     screen.line()
     screen.line("and the leaves keep what arrived (intermediates passed theirs on):")
@@ -123,4 +123,4 @@ def _target(node: Any, names: dict[int, str]) -> str:
     if node is None:
         return "(no gradient wanted)"
     variable = getattr(node, "variable", None)
-    return str(node.name()) if variable is None else f"{names.get(id(variable), 'a leaf')}.grad"
+    return type(node).__name__ if variable is None else f"{names.get(id(variable), 'a leaf')}.grad"

@@ -32,7 +32,6 @@ Tensor.__sub__ = pointwise._sub
 Tensor.__rsub__ = pointwise._rsub
 Tensor.__mul__ = Tensor.__rmul__ = pointwise.mul
 Tensor.__truediv__ = Tensor.__div__ = pointwise._div
-Tensor.__rtruediv__ = Tensor.__rdiv__ = pointwise._rdiv
 Tensor.__floordiv__ = pointwise.floor_divide
 Tensor.__mod__ = pointwise.remainder
 Tensor.__pow__ = powers.pow
@@ -48,6 +47,11 @@ Tensor.__itruediv__ = Tensor.__idiv__ = inplace(pointwise._div)
 Tensor.__ifloordiv__ = inplace(pointwise.floor_divide)
 Tensor.__imod__ = by_kind_of_other_inplace(pointwise._remainder, pointwise._remainder_number)
 Tensor.__ipow__ = powers.pow_
+
+
+def _rtruediv(self: Any, other: Any) -> Any:
+    """`other / self`, in the two steps that PyTorch takes: 2 * (1 / 3) may differ from 2 / 3."""
+    return powers.reciprocal(self) * other
 
 
 def _rfloordiv(self: Any, other: Any) -> Any:
@@ -81,6 +85,7 @@ def _div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return change_by(pointwise.division(rounding_mode), self, other)
 
 
+Tensor.__rtruediv__ = Tensor.__rdiv__ = _rtruediv
 Tensor.__rfloordiv__ = _rfloordiv
 Tensor.__rmod__ = _rmod
 Tensor.add, Tensor.add_ = pointwise.add, _add_

@@ -47,7 +47,7 @@ Tensor.H = property(permutation.conjugate_transpose)
 
 Tensor.expand = broadcasting.expand
 Tensor.expand_as = broadcasting.expand_as
-Tensor.broadcast_to = broadcasting.broadcast_to
+Tensor.broadcast_to = broadcasting.broadcast_method
 Tensor.sum_to_size = broadcasting.sum_to_size_method
 
 Tensor.select = windows.select

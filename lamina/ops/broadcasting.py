@@ -100,6 +100,11 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     return expanded(input, size if size.__class__ is tuple else sizes_of((size,)))
 
 
+def broadcast_method(self: Tensor, *size: Any, **named: Any) -> Tensor:
+    """A view that repeats elements along dimensions of size 1 and new leading ones."""
+    return expanded(self, sizes_of(given(size, named, "size")))
+
+
 def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
     """A view that repeats elements along dimensions of size 1; -1 keeps a dimension as it is."""
     return expanded(self, sizes_of(given(size, named, "size")))

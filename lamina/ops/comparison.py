@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.blame.words import this_place, word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP
@@ -120,6 +121,19 @@ isclose = operation(
     samples=lambda make: [sample(make(3, 4), make(3, 4)), sample(make(3), make(1), atol=1.0)],
     doc=r"Whether $|x - y| \le a + r |y|$ for each pair, with tolerances $a$ and $r$.",
 )
+
+
+def _same_dtype(input: Any, other: Any) -> None:
+    if input.dtype != other.dtype:
+        first, second = (word_of(dtypes.from_numpy(v.dtype)) for v in (input, other))
+        raise errors.DtypeError(
+            f"{first} did not match {second}",
+            [(this_place(), "compared here")],
+            ["convert one of them first, with .to(dtype)"],
+        )
+
+
+isclose.op.check = _same_dtype  # type: ignore[attr-defined]
 
 
 def allclose(

@@ -152,6 +152,11 @@ def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: An
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype, and on the device, of another one."""
+    if not isinstance(other, Tensor):
+        raise errors.ArgumentTypeError(
+            f"type_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}",
+            [(this_place(), "called here")],
+        )
     return convert(self, other.dtype, other.device)
 
 
@@ -239,19 +244,30 @@ def truth(self: Tensor) -> bool:
     return bool(host_array(self, "bool()").reshape(()).item())
 
 
+def _single(self: Tensor) -> Any:
+    if self._array.size != 1:
+        raise errors.InvalidValue(
+            "only one element tensors can be converted to Python scalars, and this one has "
+            f"{self._array.size}",
+            [(this_place(), "asked for here"), *made_note(self)],
+            ["choose one element, or reduce it: `.sum()`, `.mean()`; use `.tolist()` for all"],
+        )
+    return item(self)
+
+
 def to_int(self: Tensor) -> int:
     """`int(tensor)` of one element."""
-    return int(item(self))
+    return int(_single(self))
 
 
 def to_float(self: Tensor) -> float:
     """`float(tensor)` of one element."""
-    return float(item(self))
+    return float(_single(self))
 
 
 def to_complex(self: Tensor) -> complex:
     """`complex(tensor)` of one element."""
-    return complex(item(self))
+    return complex(_single(self))
 
 
 def to_index(self: Tensor) -> int:

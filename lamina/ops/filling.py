@@ -67,8 +67,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}",
             [(this_place(), "called here")],
         )
-    if src is self:
-        return self
     place = device_of(self._array)
     if place is not device_of(src._array) and place.type != "meta":
         src = src.to(place)

@@ -123,8 +123,8 @@ def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
     for part in parts:
         used += dims_used(part)
     if used > len(shape):
-        if not shape and len(parts) == 1 and parts[0].__class__ is int:
-            raise no_dimensions()
+        if not shape and len(parts) == 1:
+            _refuse_on_number(parts[0])
         raise too_many(len(shape))
     found = Parsed()
     axis = dim = 0  # in the indexed tensor, and in the view made so far
@@ -180,6 +180,18 @@ def check_bounds(index: int, size: int, dim: int) -> None:
         raise errors.IndexOutOfRange(
             f"index {index} is out of bounds for dimension {dim} with size {size}",
             [(this_place(), "indexed here")],
+        )
+
+
+def _refuse_on_number(part: Any) -> None:
+    """Raise for an int or a slice as the only index of a tensor without dimensions."""
+    if part.__class__ is int:
+        if part == 0:
+            raise no_dimensions()
+        check_bounds(part, 0, 0)
+    if part.__class__ is slice:
+        raise errors.InvalidIndex(
+            "slice() cannot be applied to a 0-dim tensor.", [(this_place(), "indexed here")]
         )
 
 

@@ -175,10 +175,7 @@ def _matrices(self: Tensor, name: str, exact: bool = False) -> int:
 def matrix_transpose(self: Tensor) -> Tensor:
     """The last two dimensions exchanged (`tensor.mT`)."""
     if _matrices(self, "mT") == 0:
-        raise errors.InvalidArgument(
-            "tensor.mT is only supported on matrices or batches of matrices. Got 0-D tensor.",
-            [(this_place(), "asked for here")],
-        )
+        return self
     return transpose(self, -2, -1)
 
 

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import binary
 from lamina.core.op import NOT_WRITTEN, PROMOTE, SAME, TO_FLOAT, ZERO
+from lamina.core.promotion import is_array
 from lamina.core.samples import Make, Sample, binary_samples, sample
 from lamina.core.tensor import Tensor
-from lamina.ops.choices import by_kind_of_other, checked, refuse
+from lamina.ops.choices import by_kind_of_other
 
 __all__ = [
     "add",
@@ -43,24 +45,25 @@ _add = binary(
 )
 
 
-def _subtract(input: Any, other: Any) -> Any:
-    try:
-        return np.subtract(input, other)
-    except TypeError:
-        if input.dtype.kind != "b":
-            raise
-        raise errors.DtypeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported.",
-            help=["use ^ or logical_xor() for their difference, ~ for the opposite"],
-        ) from None
-
-
 _sub = binary(
     "sub",
-    _subtract,
+    np.subtract,
     grad={"input": SAME, "other": lambda F, g: -g},
     doc="The difference of each pair of elements.",
 )
+
+
+def _no_truth_values(input: Any, other: Any) -> None:
+    """Raise if there is a truth value: their differences have no meaning that all agree on."""
+    found = [v.dtype.kind == "b" if is_array(v) else isinstance(v, bool) for v in (input, other)]
+    if not any(found):
+        return
+    which = "two bool tensors" if all(found) else "a bool tensor"
+    raise errors.DtypeError(
+        f"Subtraction, the `-` operator, with {which} is not supported.",
+        [(this_place(), "subtracted here")],
+        ["use ^ or logical_xor() for their difference, ~ for the opposite"],
+    )
 
 
 def _difference_from(name: str, node_name: str) -> Any:
@@ -75,11 +78,9 @@ def _difference_from(name: str, node_name: str) -> Any:
 
 _rsub = _difference_from("rsub", "RsubBackward1")
 _rsub_tensor = _difference_from("rsub_tensor", "RsubBackward0")
+_rsub.op.takes_number = True
 for _difference in (_sub, _rsub, _rsub_tensor):
-    checked(
-        _difference,
-        refuse("b", "Subtraction, the `-` operator, with a bool tensor is not supported."),
-    )
+    _difference.op.check = _no_truth_values
 
 
 def _scaled_samples(make: Make) -> list[Sample]:
@@ -195,19 +196,6 @@ _div = binary(
     doc="The quotient of each pair of elements: $x / y$.",
 )
 true_divide = _div
-_rdiv = binary(
-    "rdiv",
-    # As PyTorch computes it: in float32, 2 * (1 / 3) and 2 / 3 may differ in the last place.
-    lambda input, other: np.multiply(np.reciprocal(input), other),
-    grad={
-        "input": lambda F, g, input, out: -g * F.conj(out / input),
-        "other": lambda F, g, input: g / F.conj(input),
-    },
-    node_name="MulBackward0",
-    dtypes=TO_FLOAT,
-    samples=_quotient_samples,
-    doc="The quotient of each pair of elements, the other way round: $y / x$.",
-)
 
 
 def _without_zero_division(function: Any) -> Any:
@@ -294,7 +282,7 @@ divide = div
 
 
 def _with_number(name: str, kernel: Any, node_name: str, doc: str) -> Any:
-    return binary(
+    made: Any = binary(
         name + "_number",
         kernel,
         grad={"input": SAME, "other": NOT_WRITTEN},
@@ -302,6 +290,8 @@ def _with_number(name: str, kernel: Any, node_name: str, doc: str) -> Any:
         samples=lambda make: [sample(make(3, 4), 0.7), sample(make(), -0.7)],
         doc=doc,
     )
+    made.op.takes_number = True
+    return made
 
 
 def _remainder_samples(make: Make) -> list[Sample]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.blame.products import c_name
+from lamina.core.blame.words import word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, PROMOTE, SAME, TO_FLOAT, offer, traced
@@ -144,6 +146,10 @@ _rpow = binary(
 )
 
 
+for _with_number in (_pow_number, _rpow):
+    _with_number.op.takes_number = True  # type: ignore[attr-defined]
+
+
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """Each element raised to a power: $x^y$; either may be a number.
 
@@ -228,6 +234,15 @@ hypot = binary(
     samples=binary_samples(0.5, 2.0),
     doc=r"The length of each pair of elements: $\sqrt{x^2 + y^2}$.",
 )
+
+
+def _no_integers(input: Any, other: Any) -> None:
+    if input.dtype.kind not in "fcV":
+        kind = word_of(dtypes.from_numpy(input.dtype))
+        raise errors.NotImplementedForDtype(f"\"hypot\" not implemented for '{kind}'")
+
+
+hypot.op.check = _no_integers  # type: ignore[attr-defined]
 ldexp = binary(
     "ldexp",
     lambda input, other: input * 2.0**other,
@@ -356,6 +371,22 @@ _lerp_number = operation(
     samples=lambda make: [sample(make(3, 4), make(3, 1), w) for w in (0.25, 0.75, 2.0)],
     doc="Between two elements, at a fraction of the way given by a number.",
 )
+
+
+def _one_dtype(input: Any, end: Any, *_: Any) -> None:
+    """Raise unless both ends have the same dtype, and one that has fractions."""
+    kind = dtypes.from_numpy(input.dtype)
+    if end.dtype != input.dtype:
+        raise errors.DtypeError(
+            f"expected dtype {c_name(kind)} for `end` but got dtype "
+            f"{c_name(dtypes.from_numpy(end.dtype))}"
+        )
+    if not kind.is_differentiable:
+        raise errors.NotImplementedForDtype(f"\"lerp\" not implemented for '{word_of(kind)}'")
+
+
+for _between in (_lerp_tensor, _lerp_number):
+    _between.op.check = _one_dtype  # type: ignore[attr-defined]
 
 
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:

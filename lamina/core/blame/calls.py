@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.blame.words import called, dims, made_note, plain_name, this_place
+from lamina.core.blame.words import called, dims, made_note, plain_name, this_place, word_of
 from lamina.devices import MixedDevices, device_of
 from lamina.devices.layouts import NoValues
 
@@ -82,6 +82,8 @@ def kernel_failed(
     if isinstance(error, IndexError):
         kind = errors.IndexOutOfRange
     elif isinstance(error, TypeError):
+        if "not supported for the input types" in text:
+            return _no_such_kernel(op, tensors, place)
         kind = errors.ArgumentTypeError
     elif isinstance(error, np.linalg.LinAlgError):
         kind = errors.LinAlgError
@@ -90,6 +92,14 @@ def kernel_failed(
     inputs = ", ".join(f"{t.dtype} {dims(t._array.shape)}" for t in tensors)
     return kind(
         f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")]
+    )
+
+
+def _no_such_kernel(op: Any, tensors: Sequence[Any], place: Any) -> errors.NotImplementedForDtype:
+    """An operation that does not exist for the dtype of its inputs."""
+    kind = max((t.dtype for t in tensors), key=lambda dtype: dtype.category)
+    return errors.NotImplementedForDtype(
+        f"\"{op.name}\" not implemented for '{word_of(kind)}'", [(place, "called here")]
     )
 
 

@@ -64,7 +64,7 @@ def op_name(name: str) -> str:
 _WORDS: Final = {
     "to_copy": "the "
                "conversion", "slice_view": "indexing", "select": "indexing", "index": "indexing",
-    "broadcast_to": "expand", "contract": "einsum", "copied": "clone", "rdiv": "div", "rpow": "pow",
+    "broadcast_to": "expand", "contract": "einsum", "copied": "clone", "rpow": "pow",
     "linear_of_matrix": "linear", "linear_of_batch": "linear", "linear_of_vector": "linear",
     "linear_of_batch_without_bias": "linear",
 }  # fmt: skip
@@ -190,3 +190,8 @@ def legacy_type(kind: dtypes.dtype, where: Any = None) -> str:
     """The name of a tensor type as `Tensor.type()` gives it: `torch.FloatTensor`."""
     space = "torch.cuda." if where is not None and where.type == "cuda" else "torch."
     return f"{space}{_LEGACY.get(kind.name, kind.name)}Tensor"
+
+
+def word_of(kind: dtypes.dtype) -> str:
+    """PyTorch's old name of a dtype, which its messages still use: `Float`, `Long`."""
+    return _LEGACY.get(kind.name, kind.name)

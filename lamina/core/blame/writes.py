@@ -18,6 +18,7 @@ from lamina.core.blame.words import (
     made_note,
     plain_name,
     this_place,
+    word_of,
 )
 from lamina.core.modes import state
 from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
@@ -177,18 +178,10 @@ def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None
     if not dtypes.can_cast(source, target):
         name = plain_name(tensor) or "t"
         raise errors.CastRefused(
-            f"result type {_word(source)} can't be cast to the desired output type {_word(target)}",
+            f"result type {word_of(source)} can't be cast to the desired output type {word_of(target)}",
             [(this_place(), "written here"), *made_note(tensor)],
             [f"convert the tensor first: `{name} = {name}.to({source!r})`"],
         )
-
-
-def _word(kind: dtypes.dtype) -> str:
-    words = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int",
-             "bool": "Bool",
-             "int16": "Short", "int8": "Char", "uint8": "Byte", "float16": "Half",
-             "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
-    return words.get(kind.name, kind.name)
 
 
 def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
