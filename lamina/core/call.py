@@ -167,7 +167,8 @@ def operation(
     """Declare an operation; returns the function that users call on tensors.
 
     `tensors` names the tensor parameters in order ("input other"): a `*` before a name marks a
-    list of tensors, a `?` one that may be None, a `#` one that may be a Python number. The kernel
+    list of tensors, a `?` one that may be None, a `#` one that may be a Python number; a `~` after
+    it one that may be a number in host memory beside tensors of another device. The kernel
     becomes `raw.<name>` and the function `traced.<name>`.
     """
     op = Op(
@@ -214,6 +215,7 @@ def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     wants = any(tensor._requires_grad for tensor in tensors)
     if out is not None:
         blame.check_out(op.name, out, wants and state.grad_enabled, tensors)
+        blame.check_out_device(op.name, out, tensors)
     result = compute(op, values, tensors)
     if out is not None:
         return write_out(op, out, result)
@@ -255,6 +257,10 @@ def _is_allowed(declared: str, value: Any) -> bool:
 
 def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     """Run the kernel on the arrays of bound values, promoted as the op says."""
+    for tensor in tensors:
+        if tensor._array.__class__ is not np.ndarray:
+            blame.check_devices(op, values, tensors)
+            break
     arrays = list(values)
     for position in op.tensor_positions:
         value = arrays[position]

@@ -66,7 +66,12 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
             return apply_inplace(op, self, op.bind((self, *others), kwargs))
         x = self._array
         kind = x.dtype
-        if (kind is FLOAT32 or kind is FLOAT64) and x.flags.c_contiguous and not is_data(self):
+        if (
+            (kind is FLOAT32 or kind is FLOAT64)
+            and x.__class__ is np.ndarray
+            and x.flags.c_contiguous
+            and not is_data(self)
+        ):
             if is_unary:
                 return _changed(self, ufunc, (x, x))
             other = others[0]
@@ -75,7 +80,12 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
             if other.__class__ is Tensor and not (other._requires_grad and state.grad_enabled):
                 y = other._array
                 # A larger result is an error, and an overlap would be read while it is written.
-                if y.dtype is kind and (y.shape == x.shape or not y.ndim) and y.base is None:
+                if (
+                    y.dtype is kind
+                    and y.__class__ is np.ndarray
+                    and (y.shape == x.shape or not y.ndim)
+                    and y.base is None
+                ):
                     return _changed(self, ufunc, (x, y, x))
         return apply_inplace(op, self, op.bind((self, *others), kwargs))
 

@@ -134,7 +134,7 @@ class Op:
         self.positional = _innermost(kernel).__code__.co_argcount
         self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
         self._position = {key: position for position, key in enumerate(self.names)}
-        tensor_names = [key.lstrip("*?#") for key in self.tensor_names]
+        tensor_names = [key.strip("*?#@~") for key in self.tensor_names]
         self.tensor_positions = tuple([self._position[key] for key in tensor_names])
         self.dtypes = dtypes
         self.is_view = is_view

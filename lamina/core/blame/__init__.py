@@ -52,6 +52,7 @@ from lamina.core.blame.words import (
 from lamina.core.blame.writes import (
     check_inplace,
     check_out,
+    check_out_device,
     check_out_dtype,
     check_write,
     stale_view,
@@ -70,6 +71,7 @@ __all__ = [
     "check_nan",
     "check_node_hook_result",
     "check_out",
+    "check_out_device",
     "check_out_dtype",
     "check_root_gradient",
     "check_write",

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import called, dims, made_note, plain_name, this_place, word_of
-from lamina.devices import MixedDevices, device_of
+from lamina.devices import CPU, MixedDevices, device_of
 from lamina.devices.layouts import NoValues
 
 
@@ -17,7 +17,7 @@ def not_a_tensor(
     op: Any, declared: str, value: Any, index: int | None = None
 ) -> errors.ArgumentTypeError:
     """An input should be a tensor and is something else."""
-    name = declared.strip("*?#")
+    name = declared.strip("*?#@~")
     position = op.names.index(name) + 1
     which = f"element {index} of argument '{name}'" if index is not None else f"argument '{name}'"
     wanted = "tuple of Tensors" if declared[0] == "*" and index is None else "Tensor"
@@ -103,14 +103,29 @@ def _no_such_kernel(op: Any, tensors: Sequence[Any], place: Any) -> errors.NotIm
     )
 
 
+def check_devices(op: Any, values: Sequence[Any], tensors: Sequence[Any]) -> None:
+    """Raise if inputs lie on several devices.
+
+    Where dtypes are promoted, and where a declaration says so with `~`, a number in host memory (a
+    tensor without dimensions) goes with any device; where it says `@`, any tensor in host memory.
+    """
+    bound = []
+    for declared, position in zip(op.tensor_names, op.tensor_positions, strict=True):
+        value = values[position]
+        if isinstance(value, list):
+            bound += [] if declared[-1] == "@" else value
+        elif hasattr(value, "_array"):
+            free = declared[-1] == "@" or (
+                value._array.ndim == 0 and (declared[-1] == "~" or op.dtypes != "keep")
+            )
+            if not (free and device_of(value._array) is CPU):
+                bound.append(value)
+    if len({device_of(tensor._array) for tensor in bound}) > 1:
+        raise _mixed_devices(op, bound, this_place())
+
+
 def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.DeviceMismatch:
-    found = list(
-        dict.fromkeys(
-            str(device_of(t._array)) for t in tensors if t._array.ndim or len(tensors) == 1
-        )
-    )
-    if len(found) < 2:
-        found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors))
+    found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors))
     first = found[0]
     notes = [(place, "mixed here")]
     for tensor in tensors:

@@ -24,6 +24,7 @@ from lamina.core.modes import state
 from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
 from lamina.core.provenance import place_of
 from lamina.core.versions import INFERENCE
+from lamina.devices import CPU, device_of
 
 
 def check_inplace(name: str, target: Any, records: bool) -> None:
@@ -164,6 +165,8 @@ def _inference(target: Any) -> errors.InferenceTensorError:
 def check_write(name: str, target: Any, result: Any) -> None:
     """Raise unless a result fits into a tensor: shape, and kind of number."""
     array = target._array
+    if array.__class__ is not np.ndarray or result.__class__ is not np.ndarray:
+        _check_place(name, target, result)
     if result.shape != array.shape:
         raise errors.WriteShapeMismatch(
             f"output with shape {dims(array.shape)} doesn't match the broadcast shape "
@@ -172,6 +175,40 @@ def check_write(name: str, target: Any, result: Any) -> None:
             ["an in-place operation can't change the shape: compute out of place instead"],
         )
     _check_cast(dtypes.from_numpy(result.dtype), target.dtype, target)
+
+
+def _check_place(name: str, target: Any, result: Any) -> None:
+    """Raise unless a result is where it will be written; a number in host memory can go anywhere."""
+    place, found = device_of(target._array), device_of(result)
+    if place is found or (found is CPU and result.ndim == 0):
+        return
+    raise errors.DeviceMismatch(
+        f"Expected all tensors to be on the same device, but found at least two devices, {place} "
+        f"and {found}! (in {name}_)",
+        [(this_place(), f"would be written to {place}"), *made_note(target)],
+        [f"move the other tensor first: `.to({str(place)!r})`"],
+    )
+
+
+def check_out_device(name: str, out: Any, tensors: list[Any]) -> None:
+    """Raise if `out=` lies on another device than the result will."""
+    if all(t._array.__class__ is np.ndarray for t in (*tensors, *_targets(out))):
+        return
+    places = [device_of(t._array) for t in tensors if t._array.ndim]
+    places += [place for t in tensors if (place := device_of(t._array)) is not CPU]
+    expected = places[0] if places else CPU
+    for target in _targets(out):
+        found = device_of(target._array)
+        if tensors and found is not expected:
+            raise errors.DeviceMismatch(
+                f"{name}(): Expected out tensor to have device {expected}, but got {found} instead",
+                [(this_place(), "out= was given here"), *made_note(target)],
+                [f"make the target on the same device: device={str(expected)!r}"],
+            )
+
+
+def _targets(out: Any) -> Any:
+    return out if isinstance(out, tuple | list) else (out,)
 
 
 def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None:
@@ -186,8 +223,7 @@ def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None
 
 def check_out(name: str, out: Any, records: bool, tensors: list[Any]) -> None:
     """Raise if `out=` is no tensor, or a derivative would have to be recorded into it."""
-    targets = out if isinstance(out, tuple | list) else (out,)
-    for target in targets:
+    for target in _targets(out):
         if not hasattr(target, "_array"):
             raise errors.ArgumentTypeError(
                 f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}",
