@@ -117,7 +117,7 @@ def _isclose(
 isclose = operation(
     "isclose",
     _isclose,
-    tensors="input other",
+    tensors="input~ other~",
     samples=lambda make: [sample(make(3, 4), make(3, 4)), sample(make(3), make(1), atol=1.0)],
     doc=r"Whether $|x - y| \le a + r |y|$ for each pair, with tolerances $a$ and $r$.",
 )
@@ -214,7 +214,7 @@ def _where_samples(make: Make) -> list[Sample]:
 _choose = operation(
     "where",
     _where,
-    tensors="condition #input #other",
+    tensors="condition~ #input~ #other~",
     grad={
         "input": lambda F, g, condition, input_shape, input_dtype: _first(
             F, g, condition, input_shape, input_dtype

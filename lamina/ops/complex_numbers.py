@@ -174,7 +174,7 @@ def _complex(real: Any, imag: Any) -> Any:
 complex = operation(
     "complex",
     _complex,
-    tensors="real imag",
+    tensors="real~ imag~",
     grad={
         "real": lambda F, g, real_shape: F.sum_to_size(F.real(g), real_shape),
         "imag": lambda F, g, imag_shape: F.sum_to_size(F.imag(g), imag_shape),
@@ -200,7 +200,7 @@ def _polar_turn(F: Any, g: Any, out: Any, angle_shape: Any) -> Any:
 polar = operation(
     "polar",
     _polar,
-    tensors="abs angle",
+    tensors="abs~ angle~",
     grad={"abs": _polar_length, "angle": _polar_turn},
     samples=lambda make: [sample(make(3, 4, low=0.5), make(3, 4))],
     doc="Complex numbers of absolute values and angles.",

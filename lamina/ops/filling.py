@@ -44,7 +44,7 @@ def _copy(input: Any, src: Any) -> Any:
 _copy_op = operation(
     "copy",
     _copy,
-    tensors="input src",
+    tensors="input src@",
     grad={
         "input": ZERO,
         "src": lambda F, g, src_shape, src_dtype: F.cast_like_input(
@@ -97,7 +97,9 @@ def _check_expands(self: Tensor, src: Tensor) -> None:
 def _fill(input: Any, value: Any) -> Any:
     if hasattr(value, "dtype"):
         with np.errstate(all="ignore"):
-            return np.broadcast_to(value.astype(input.dtype), input.shape).copy()
+            made = np.empty_like(input)
+            made[...] = value.astype(input.dtype)
+            return made
     return np.full_like(input, number_as(value, input.dtype))
 
 
@@ -110,7 +112,7 @@ def _filling(name: str, with_tensor: bool, node_name: str) -> Any:
     return operation(
         name,
         _fill,
-        tensors="input value" if with_tensor else "input",
+        tensors="input value~" if with_tensor else "input",
         grad=grads,
         node_name=node_name,
         halves_in_float=False,

@@ -177,7 +177,7 @@ masked_fill_number = operation(
 masked_fill_tensor = operation(
     "masked_fill_tensor",
     _masked_fill,
-    tensors="input mask value",
+    tensors="input mask value~",
     grad={
         "input": lambda F, g, mask, input_shape: F.sum_to_size(
             F.masked_fill(g, mask, 0), input_shape

@@ -80,7 +80,7 @@ _put_index = [np.array([0, 2])]
 index_put_op = operation(
     "index_put",
     _index_put,
-    tensors="input *indices values",
+    tensors="input *indices@ values~",
     grad={
         "input": lambda F, g, indices, accumulate, places: (
             g if accumulate else F.index_clear(g, indices, places)
@@ -109,7 +109,7 @@ def _index_clear(input: Any, indices: Any, places: Any) -> Any:
 index_clear = operation(
     "index_clear",
     _index_clear,
-    tensors="input *indices",
+    tensors="input *indices@",
     grad={"input": lambda F, g, indices, places: F.index_clear(g, indices, places)},
     halves_in_float=False,
     samples=lambda make: [sample(make(4, 3), _put_index, (0,))],
@@ -250,7 +250,7 @@ index_fill_number = operation(
 index_fill_tensor = operation(
     "index_fill_tensor",
     _index_fill,
-    tensors="input index value",
+    tensors="input index value~",
     grad={
         "input": lambda F, g, dim, index: F.index_fill(g, dim, index, 0),
         "value": lambda F, g, dim, index: F.sum_to_size(g - F.index_fill(g, dim, index, 0), ()),
