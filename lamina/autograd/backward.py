@@ -49,6 +49,8 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
             blame.check_root_gradient(index, root, gradient)
             if not root.requires_grad:
                 raise blame.no_graph(index, root)
+            if gradient.device is not root.device:  # only a number can be elsewhere
+                gradient = gradient.to(root.device)  # type: ignore[attr-defined]
             if gradient._array.dtype != root._array.dtype:
                 gradient = traced.cast_like_input(gradient, root._array.dtype)
         found.append(gradient)

@@ -38,7 +38,7 @@ from lamina.core.tensor import (
 )
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import View, refresh
-from lamina.devices import current_recorder
+from lamina.devices import CPU, current_recorder, device_of
 
 
 class Context(NamedTuple):
@@ -216,6 +216,11 @@ def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     if out is not None:
         blame.check_out(op.name, out, wants and state.grad_enabled, tensors)
         blame.check_out_device(op.name, out, tensors)
+    if wants and state.grad_enabled and op.is_differentiable:
+        for tensor in tensors:
+            if tensor._array.__class__ is not tensors[0]._array.__class__:
+                _bring_numbers(op, values, tensors)
+                break
     result = compute(op, values, tensors)
     if out is not None:
         return write_out(op, out, result)
@@ -247,6 +252,19 @@ def _checked_tensors(op: Op, values: list[Any]) -> list[Tensor]:
         elif not _is_allowed(declared, value):
             raise blame.not_a_tensor(op, declared, value)
     return found
+
+
+def _bring_numbers(op: Op, values: list[Any], tensors: list[Tensor]) -> None:
+    """Move numbers in host memory that want a gradient to the device of the other inputs.
+
+    Their gradients come back the same way. What wants none takes part as it is.
+    """
+    blame.check_devices(op, values, tensors)
+    places = {device_of(tensor._array) for tensor in tensors} - {CPU}
+    for position in op.tensor_positions:
+        value = values[position]
+        if isinstance(value, Tensor) and value._requires_grad and places:
+            values[position] = value.to(next(iter(places)))  # type: ignore[attr-defined]
 
 
 def _is_allowed(declared: str, value: Any) -> bool:

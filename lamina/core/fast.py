@@ -460,6 +460,8 @@ def binary(
         except Exception:  # the general way knows what a mistake means
             return execute(op, [input, other])
         if result.__class__ is not ndarray:
+            if second is other and y.__class__ is not x.__class__:  # a number in host memory
+                return execute(op, [input, other])
             result = as_array(result)
         frame = _frame(1)
         code = frame.f_code

@@ -11,6 +11,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor, wrap
+from lamina.devices import CPU, META, device_of, to_device
 from lamina.ops.shape import unsqueeze
 from lamina.ops.windows import select, slice_dim
 
@@ -163,6 +164,27 @@ def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
             count = dims_used(part)
             found.key += [WHOLE] * count
             axis, dim = axis + count, dim + count
+    return found
+
+
+def beside(tensor: Tensor, indices: list[Tensor]) -> list[Tensor]:
+    """Index tensors on the device of what they index: from host memory they go anywhere."""
+    if all([t._array.__class__ is np.ndarray for t in (tensor, *indices)]):
+        return indices
+    place = device_of(tensor._array)
+    found = []
+    for index in indices:
+        here = device_of(index._array)
+        if here is not place and here is not CPU:
+            raise errors.DeviceMismatch(
+                "indices should be either on cpu or on the same device as the indexed tensor "
+                f"({place}), but one is on {here}",
+                [(this_place(), "indexed here")],
+                [f"move the index: `.to({str(place)!r})`"],
+            )
+        # The meta device would lose the values, and a mask's shape with them.
+        stays = here is place or place is META
+        found.append(index if stays else wrap(to_device(index._array, place), None))
     return found
 
 

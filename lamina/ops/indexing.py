@@ -24,6 +24,7 @@ from lamina.ops.filling import copy_, fill_, real_part
 from lamina.ops.index_parts import (
     WHOLE,
     Parsed,
+    beside,
     check_bounds,
     dims_used,
     index_tensor,
@@ -68,7 +69,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     parsed = parse(self, index)
     seen = _viewed(self, parsed)
     if parsed.indices:
-        found: Tensor = pick(seen, parsed.indices, tuple(parsed.places))
+        found: Tensor = pick(seen, beside(seen, parsed.indices), tuple(parsed.places))
         return found
     return alias(self) if seen is self else seen
 
@@ -133,7 +134,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         return
     seen = _viewed(self, parsed)
     if parsed.indices:
-        put_at(seen, parsed.indices, tuple(parsed.places), _as_value(seen, value), False)
+        places, indices = tuple(parsed.places), beside(seen, parsed.indices)
+        put_at(seen, indices, places, _as_value(seen, value), False)
     elif isinstance(value, Tensor):
         copy_(seen, _without_leading_ones(value, seen._array.ndim))
     else:
@@ -170,13 +172,14 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     if parsed.key and not (parsed.indices and all(part is WHOLE for part in parsed.key)):
         array = array[(*parsed.key, Ellipsis)]
     if isinstance(value, Tensor):
-        source = _on_host(self, value)
+        source = _on_host(self, value, bool(parsed.indices))
         if source.dtype.kind == "c" and array.dtype.kind != "c":
             source = real_part(source)
     else:
         source = number_as(value, array.dtype)
     if parsed.indices:
-        key = numpy_key([part._array for part in parsed.indices], parsed.places)
+        indices = beside(self, parsed.indices)
+        key = numpy_key([part._array for part in indices], parsed.places)
         try:
             array[key] = source
         except (IndexError, ValueError) as error:
@@ -191,10 +194,11 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     note_written(self)
 
 
-def _on_host(self: Tensor, value: Tensor) -> Any:
+def _on_host(self: Tensor, value: Tensor, is_strict: bool) -> Any:
+    """A value's array in host memory; with index arrays, only a number comes from elsewhere."""
     if value._array.__class__ is ndarray:
         return value._array
-    if value._array.ndim:
+    if value._array.ndim and is_strict:
         raise errors.DeviceMismatch(
             "Expected all tensors to be on the same device, but found at least two devices, "
             f"{self.device} and {value.device}! (in an assignment)",
@@ -246,7 +250,7 @@ def _index_list(name: str, self: Tensor, indices: Any) -> tuple[list[Tensor], tu
         )
     if not found:
         raise refused(f"{name}: at least one index must be a tensor")
-    return found, tuple(places)
+    return beside(self, found), tuple(places)
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:

@@ -52,7 +52,7 @@ def _index(input: Any, indices: Any, places: Any) -> Any:
 index = operation(
     "index",
     _index,
-    tensors="input *indices",
+    tensors="input *indices@",
     grad={
         "input": lambda F, g, indices, places, input_shape, input_dtype: F.embed_index(
             g, indices, places, input_shape, input_dtype
@@ -85,7 +85,7 @@ def _embed_index(input: Any, indices: Any, places: Any, shape: Any, kind: Any) -
 embed_index = operation(
     "embed_index",
     _embed_index,
-    tensors="input *indices",
+    tensors="input *indices@",
     grad={"input": lambda F, g, indices, places: F.index(g, indices, places)},
     samples=lambda make: [
         sample(make(3, 3), [np.array([0, 2, 2])], (0,), (5, 3), np.dtype(np.float64)),

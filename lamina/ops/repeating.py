@@ -17,7 +17,7 @@ from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
-from lamina.devices import to_device
+from lamina.devices import device_of, to_device
 from lamina.ops.axes import axis_of, given, sizes_of
 from lamina.ops.broadcasting import broadcast_to
 from lamina.ops.constants import constant_like
@@ -165,6 +165,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 "of shape "
                 f"{dims(tensor._array.shape)}"
             )
+    if len({device_of(tensor._array) for tensor in tensors}) > 1:
+        places = " and ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
+        raise errors.DeviceMismatch(
+            f"torch.meshgrid expects all tensors to have the same device, but found {places}",
+            [(this_place(), "called here")],
+            ["move them to one device first: .to(device)"],
+        )
     if indexing not in (None, "ij", "xy"):
         raise refused(
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing)

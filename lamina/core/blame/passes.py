@@ -19,6 +19,7 @@ from lamina.core.blame.words import (
     this_place,
 )
 from lamina.core.provenance import place_of
+from lamina.devices import device_of
 
 
 def no_graph(index: int, tensor: Any) -> errors.NoGraph:
@@ -88,6 +89,13 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
             f"output[{index}] has a shape of {dims(tensor._array.shape)}.",
             [(this_place(), "given here"), *made_note(tensor, "the output was computed here")],
             _fitting(tensor, gradient),
+        )
+    place, found = device_of(tensor._array), device_of(gradient._array)
+    if place is not found and gradient._array.ndim:
+        raise errors.DeviceMismatch(
+            f"invalid gradient at index {index} - expected device {place} but got {found}",
+            [(this_place(), "given here"), *made_note(tensor, "the output was computed here")],
+            [f"move the gradient: `.to({str(place)!r})`"],
         )
     if tensor.dtype.is_complex != gradient.dtype.is_complex:
         raise errors.GradShapeMismatch(
