@@ -6,6 +6,7 @@ went wrong, or is about to.
 """
 
 from lamina.core.blame.calls import (
+    check_devices,
     check_derivatives,
     dim_out_of_range,
     kernel_failed,
@@ -65,6 +66,7 @@ __all__ = [
     "check_assigned_data",
     "check_assigned_grad",
     "check_derivatives",
+    "check_devices",
     "check_hook_result",
     "check_inference_saved",
     "check_inplace",
