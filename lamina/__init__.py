@@ -14,7 +14,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from lamina import autograd, cuda, errors
+from lamina import autograd, errors
 from lamina import methods as methods
 from lamina.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from lamina.core.layouts import (
@@ -165,10 +165,10 @@ from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, 
 from lamina.version import __version__
 
 if TYPE_CHECKING:
-    from lamina import fft, linalg, nn, optim, random, utils
+    from lamina import cuda, fft, linalg, nn, optim, random, utils
     from lamina.explain import why
 
-_NAMESPACES = frozenset({"fft", "linalg", "nn", "optim", "random", "utils"})
+_NAMESPACES = frozenset({"cuda", "fft", "linalg", "nn", "optim", "random", "utils"})
 
 
 def __getattr__(name: str) -> _Any:

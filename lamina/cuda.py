@@ -349,21 +349,6 @@ class stream:
         """Nothing is left to do."""
 
 
-def _from_environment(setting: str) -> None:
-    """What LAMINA_CUDA asks for: nothing, `simulated`, or `simulated:<count>`."""
-    if not setting or setting == "0":
-        return
-    match = re.fullmatch(r"simulated(?::(\d+))?", setting)
-    if match is None:
-        raise InvalidArgument(
-            f"LAMINA_CUDA={setting} is not understood",
-            help=["set LAMINA_CUDA=simulated or LAMINA_CUDA=simulated:2, or unset it"],
-        )
-    simulate(int(match.group(1) or 1))
-
-
-_from_environment(os.environ.get("LAMINA_CUDA", ""))
-
 __all__ = [
     "DeviceProperties",
     "Event",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lamina.core.modes import door
-from lamina.devices import Recorder
+from lamina.devices.traced import Recorder
 
 
 @contextmanager

@@ -1,10 +1,15 @@
-"""Devices: where elements live, and the array types that NumPy's dispatch finds there."""
+"""Devices: where elements live, and the array types that NumPy's dispatch finds there.
+
+Imported here is what every operation needs. The arrays of other devices than the CPU are imported
+when one is asked for: `simulated`, `traced` and `meta` (see `backend_of`).
+"""
 
 from lamina.devices.backend import (
     Backend,
     Counters,
     MixedDevices,
     NoHostValues,
+    NoValues,
     backend_of,
     common_device,
     device_of,
@@ -21,42 +26,26 @@ from lamina.devices.device import (
     push_default,
     set_default,
 )
-from lamina.devices.layouts import Layout, NoValues, fresh
-from lamina.devices.meta import MetaBackend
-from lamina.devices.recording import Program, Ref, Step
-from lamina.devices.simulated import SimulatedCuda, SimulatedCudaArray
-from lamina.devices.simulation import simulation
-from lamina.devices.traced import Recorder, TracedArray, current_recorder
+from lamina.devices.recorders import current_recorder
 
 __all__ = [
-    "Backend",
     "CPU",
-    "Counters",
-    "Layout",
     "META",
-    "MetaBackend",
+    "Backend",
+    "Counters",
     "MixedDevices",
     "NoHostValues",
     "NoValues",
-    "Program",
-    "Recorder",
-    "Ref",
-    "SimulatedCuda",
-    "SimulatedCudaArray",
-    "Step",
-    "TracedArray",
     "backend_of",
     "common_device",
     "current_default",
     "current_recorder",
     "device",
     "device_of",
-    "fresh",
     "is_host",
     "pop_default",
     "push_default",
     "resolve",
     "set_default",
-    "simulation",
     "to_device",
 ]

@@ -8,6 +8,7 @@ array type that takes part in NumPy's dispatch (`__array_ufunc__`, `__array_func
 
 from __future__ import annotations
 
+import importlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -38,6 +39,18 @@ class MixedDevices(Exception):
         self.role = role
         names = ", ".join(map(str, self.found))
         super().__init__(f"arrays on several devices ({names}) as {role} of one operation")
+
+
+class NoValues(Exception):
+    """An operation needs the elements of an array that has none. Private: a caller rephrases it.
+
+    Attributes:
+        operation: What was asked for, such as ".item()" or "numpy.nonzero".
+    """
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+        super().__init__(f"{operation} needs the values of an array that has only a shape")
 
 
 class NoHostValues(TypeError):
@@ -177,6 +190,8 @@ HOST: Final = HostBackend(CPU, Counters())
 _DEVICE_OF_TYPE: Final[dict[type, device]] = {np.ndarray: CPU}
 _DEVICE_OF_ARRAY: Final[dict[type, Callable[[Any], device]]] = {}
 _BACKENDS: Final[dict[str, Callable[[device], Backend]]] = {"cpu": lambda _: HOST}
+# Modules that register a device type when imported: not before somebody asks for one (6 ms).
+_MODULES: Final = {"cuda": "lamina.devices.simulated", "meta": "lamina.devices.meta"}
 
 
 def register_array_type(array_type: type, device_of_array: Callable[[Any], device]) -> None:
@@ -196,11 +211,13 @@ def backend_of(place: device) -> Backend:
         InvalidDevice: (RuntimeError) For an index that does not exist, or a type that Lamina lacks.
         SimulatedCudaUnavailable: (RuntimeError) For `cuda` without a GPU and without simulation.
     """
+    if place.type not in _BACKENDS and place.type in _MODULES:
+        importlib.import_module(_MODULES[place.type])
     find = _BACKENDS.get(place.type)
     if find is None:
         raise InvalidDevice(
             f"Lamina has no {place.type} device",
-            help=[f"use one of: {', '.join(sorted(_BACKENDS))}"],
+            help=[f"use one of: {', '.join(sorted(_BACKENDS.keys() | _MODULES.keys()))}"],
         )
     return find(place)
 
@@ -277,6 +294,7 @@ __all__ = [
     "HostBackend",
     "MixedDevices",
     "NoHostValues",
+    "NoValues",
     "backend_of",
     "common_device",
     "device_of",

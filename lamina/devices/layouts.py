@@ -12,23 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
-from lamina.devices.backend import HostArray
+from lamina.devices.backend import HostArray, NoValues
 from lamina.devices.dispatched import get_item, owner_of, replace
 
 if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
     from numpy.typing import DTypeLike
-
-
-class NoValues(Exception):
-    """An operation needs the elements of an array that has none. Private: a caller rephrases it.
-
-    Attributes:
-        operation: What was asked for, such as ".item()" or "numpy.nonzero".
-    """
-
-    def __init__(self, operation: str) -> None:
-        self.operation = operation
-        super().__init__(f"{operation} needs the values of an array that has only a shape")
 
 
 @final

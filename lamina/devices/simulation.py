@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from typing import Final, final
@@ -196,3 +197,19 @@ class Simulation:
 
 
 simulation: Final = Simulation()
+
+
+def begin_as_asked(setting: str) -> None:
+    """Do what LAMINA_CUDA asks for: nothing, `simulated`, or `simulated:<count>`."""
+    if not setting or setting == "0":
+        return
+    match = re.fullmatch(r"simulated(?::(\d+))?", setting)
+    if match is None:
+        raise InvalidArgument(
+            f"LAMINA_CUDA={setting} is not understood",
+            help=["set LAMINA_CUDA=simulated or LAMINA_CUDA=simulated:2, or unset it"],
+        )
+    simulation.replace_accounts([MemoryAccount(k) for k in range(int(match.group(1) or 1))])
+
+
+begin_as_asked(os.environ.get("LAMINA_CUDA", ""))

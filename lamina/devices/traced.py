@@ -6,7 +6,6 @@ results and compute nothing. With a `Recorder` they are written down as well.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Self, final
 
@@ -31,6 +30,7 @@ from lamina.devices.dispatched import (
     split_outputs,
 )
 from lamina.devices.layouts import Layout, NoValues, fresh
+from lamina.devices.recorders import recorders
 from lamina.devices.recording import Program, Ref, Step
 from lamina.devices.rule_table import RULES
 from lamina.devices.shape_rules import infer, name_of
@@ -241,22 +241,6 @@ def _wrapped(
 
 
 @final
-class _Recorders(threading.local):
-    """The recorders that this thread has entered."""
-
-    def __init__(self) -> None:
-        self.entered: list[Recorder] = []
-
-
-_recorders: Final = _Recorders()
-
-
-def current_recorder() -> Recorder | None:
-    """The recorder of the innermost `with recorder:` block of this thread, or None."""
-    return _recorders.entered[-1] if _recorders.entered else None
-
-
-@final
 class Recorder:
     """Writes down what is done with its arrays, as a program that can run on real ones.
 
@@ -281,11 +265,11 @@ class Recorder:
         self._lifted: dict[int, TracedArray] = {}
 
     def __enter__(self) -> Self:
-        _recorders.entered.append(self)
+        recorders.entered.append(self)
         return self
 
     def __exit__(self, *outcome: object) -> None:
-        _recorders.entered.pop()
+        recorders.entered.pop()
 
     def input(self, array: Any) -> TracedArray:
         """The traced array that stands for a concrete one: one object for each, by identity.

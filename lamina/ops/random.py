@@ -25,9 +25,9 @@ from lamina.devices import (
     current_recorder,
     device,
     device_of,
-    fresh,
     to_device,
 )
+from lamina.devices.layouts import fresh
 from lamina.ops.creation import place_of_device, settle, size_of
 
 __all__ = [

@@ -15,13 +15,13 @@ from lamina.devices import (
     CPU,
     MixedDevices,
     NoHostValues,
-    SimulatedCudaArray,
     backend_of,
     device,
     device_of,
     is_host,
     to_device,
 )
+from lamina.devices.simulated import SimulatedCudaArray
 from lamina.errors import OutOfMemoryError
 
 from .samples import (

@@ -12,15 +12,14 @@ from lamina.devices import (
     META,
     MixedDevices,
     NoValues,
-    Recorder,
-    TracedArray,
     backend_of,
     current_recorder,
     device,
     device_of,
-    fresh,
     to_device,
 )
+from lamina.devices.layouts import fresh
+from lamina.devices.traced import Recorder, TracedArray
 from lamina.errors import NotSupported
 
 from .samples import (

@@ -1,0 +1,25 @@
+"""Which recorder, if any, writes down what a thread does. Apart from it: every operation asks."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final, final
+
+if TYPE_CHECKING:
+    from lamina.devices.traced import Recorder
+
+
+@final
+class Recorders(threading.local):
+    """The recorders that this thread has entered."""
+
+    def __init__(self) -> None:
+        self.entered: list[Recorder] = []
+
+
+recorders: Final = Recorders()
+
+
+def current_recorder() -> Recorder | None:
+    """The recorder of the innermost `with recorder:` block of this thread, or None."""
+    return recorders.entered[-1] if recorders.entered else None
