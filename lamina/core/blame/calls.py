@@ -9,8 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import called, dims, made_note, plain_name, this_place, word_of
-from lamina.devices import CPU, MixedDevices, device_of
-from lamina.devices.layouts import NoValues
+from lamina.devices import CPU, MixedDevices, NoValues, device_of
 
 
 def not_a_tensor(
