@@ -18,6 +18,7 @@ from lamina.devices import backend_of
 
 
 def listed(value: Any) -> list[Any]:
+    """A list of what a function returned: its outputs, or the only one."""
     return list(value) if isinstance(value, tuple | list) else [value]
 
 
@@ -28,6 +29,7 @@ def outputs_of(func: Callable[..., Any], arguments: Sequence[Any]) -> list[Tenso
 
 
 def host(tensor: Tensor) -> Any:
+    """A tensor's elements as an array in the memory of the CPU."""
     return np.asarray(backend_of(tensor.device).to_host(tensor._array))
 
 

@@ -235,12 +235,9 @@ def _checked_tensors(op: Op, values: list[Any]) -> list[Tensor]:
     found: list[Tensor] = []
     for declared, position in zip(op.tensor_names, op.tensor_positions, strict=True):
         value = values[position]
-        if isinstance(value, Tensor):
-            if declared[0] != "*":
-                found.append(value)
-                continue
-            value = values[position] = list(value.unbind())  # type: ignore[attr-defined]
-        if declared[0] == "*" and isinstance(value, list | tuple):
+        if isinstance(value, Tensor) and declared[0] != "*":
+            found.append(value)
+        elif declared[0] == "*" and isinstance(value, list | tuple):
             values[position] = value = list(value)
             for index, item in enumerate(value):
                 if not isinstance(item, Tensor):

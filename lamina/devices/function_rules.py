@@ -7,7 +7,7 @@ defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
 
 
 def view_rule(function: Callable[..., Any]) -> Rule:
+    """A view: NumPy's own, of a layout."""
     return lambda *args, **kwargs: as_layouts(function(*args, **kwargs))
 
 
 def reshape_rule(a: Layout, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Layout:
+    """`reshape`: a view where the strides allow one, else a copy."""
     if copy is not True:
         try:
             return as_layouts(np.reshape(a, shape, order, copy=False))  # type: ignore[no-any-return]
@@ -50,20 +52,24 @@ def _transposed(a: Layout, axes: Sequence[int]) -> Layout:
 
 
 def ravel_rule(a: Layout, order: Any = "C") -> Layout:
+    """`ravel`: a reshape to one axis, in the order that the memory has or the caller wants."""
     if order in "KA":
         order = "F" if a.flags.f_contiguous and not a.flags.c_contiguous else "C"
     return reshape_rule(a, -1, order)
 
 
 def real_rule(val: Layout) -> Any:
+    """`real`: a view of a complex array's real parts, or a real array itself."""
     return as_layouts(val.real) if val.dtype.kind == "c" else val
 
 
 def imag_rule(val: Layout) -> Any:
+    """`imag`: a view of a complex array's imaginary parts, or new zeros."""
     return as_layouts(val.imag) if val.dtype.kind == "c" else fresh(val.shape, val.dtype)
 
 
 def diag_rule(v: Layout, k: int = 0) -> Any:
+    """`diag`: the view of a matrix's diagonal, or a new matrix around a vector."""
     if v.ndim != 1:
         return as_layouts(np.diagonal(v, k))
     return fresh((v.size + abs(k),) * 2, v.dtype)
@@ -73,12 +79,14 @@ def diag_rule(v: Layout, k: int = 0) -> Any:
 
 
 def copy_rule(a: Layout, order: Any = "K", subok: bool = False) -> Layout:
+    """`copy`: the same shape in new memory, its axes in the wanted order."""
     if order in "KA":
         return in_order_of(a.shape, a.dtype, [a])
     return fresh(a.shape, a.dtype) if order == "C" else reshape_rule(a, a.shape, "F", copy=True)
 
 
 def astype_rule(x: Layout, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Layout:
+    """`astype`: a copy in another dtype, or the array itself where none is needed."""
     if not copy and x.dtype == np.dtype(dtype):
         return x
     return in_order_of(x.shape, dtype, [x])
@@ -88,6 +96,7 @@ def empty_like_rule(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: Any = True,
     shape: Any = None, *, device: Any = None,
 ) -> Layout:  # fmt: skip
+    """`empty_like`: a new array like a prototype, but for what the caller names."""
     dtype = np.asarray(prototype).dtype if dtype is None else dtype
     if shape is not None:
         return fresh((shape,) if isinstance(shape, int) else shape, dtype)
@@ -97,14 +106,17 @@ def empty_like_rule(
 
 
 def full_like_rule(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Layout:
+    """`full_like`: as `empty_like`; the value does not matter."""
     return empty_like_rule(a, *args, **kwargs)
 
 
 def new_rule(shape: Any, dtype: Any = float, order: Any = "C", **kwargs: Any) -> Layout:
+    """`empty`, `zeros` and `ones`: float64 unless told."""
     return fresh((shape,) if np.ndim(shape) == 0 else shape, float if dtype is None else dtype)
 
 
 def full_rule(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Layout:
+    """`full`: the dtype of the value unless told."""
     return new_rule(shape, np.asarray(fill_value).dtype if dtype is None else dtype)
 
 
@@ -112,6 +124,8 @@ def full_rule(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> 
 
 
 def broadcast_rule(function: Callable[..., Any]) -> Rule:
+    """A function of elements: shapes broadcast, and the dtype is what NumPy finds."""
+
     def rule(*args: Any, **kwargs: Any) -> Layout:
         arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray)]
         dtype = tiny_dtype(function, *args, **kwargs)
@@ -121,6 +135,7 @@ def broadcast_rule(function: Callable[..., Any]) -> Rule:
 
 
 def where_rule(condition: Any, x: Any = None, y: Any = None) -> Layout:
+    """`where` with three arguments; with one, the result's size depends on values."""
     if x is None or y is None:
         raise NoValues("numpy.where with a condition alone")
     return broadcast_rule(np.where)(condition, x, y)  # type: ignore[no-any-return]
@@ -145,6 +160,8 @@ def same_matrix_rule(function: Callable[..., Any]) -> Rule:
 
 
 def cumulative_rule(function: Callable[..., Any]) -> Rule:
+    """`cumsum` and its like: flat without an axis."""
+
     def rule(a: Layout, axis: Any = None, *args: Any, **kwargs: Any) -> Layout:
         dtype = tiny_dtype(function, a, axis, *args, **kwargs)
         return fresh(a.shape if axis is not None else (a.size,), dtype)
@@ -153,16 +170,20 @@ def cumulative_rule(function: Callable[..., Any]) -> Rule:
 
 
 def sort_rule(a: Layout, axis: Any = -1, *args: Any, **kwargs: Any) -> Layout:
+    """`sort`: the same shape, flat without an axis."""
     dtype = tiny_dtype(np.sort, a, axis)
     return fresh((a.size,), dtype) if axis is None else in_order_of(a.shape, dtype, [a])
 
 
 def argsort_rule(a: Layout, axis: Any = -1, *args: Any, **kwargs: Any) -> Layout:
+    """`argsort`: positions in the shape that `sort` gives."""
     tiny_dtype(np.argsort, a, axis)
     return fresh((a.size,) if axis is None else a.shape, np.intp)
 
 
 def reduction_rule(function: Callable[..., Any]) -> Rule:
+    """A reduction: the reduced axes are dropped, or kept with size 1."""
+
     def rule(a: Layout, axis: Any = None, *rest: Any, **options: Any) -> Layout:
         dtype = tiny_dtype(function, a, axis, *rest, **options)
         keepdims = options.get("keepdims", False)
@@ -172,17 +193,20 @@ def reduction_rule(function: Callable[..., Any]) -> Rule:
 
 
 def count_nonzero_rule(a: Layout, axis: Any = None, *, keepdims: bool = False) -> Layout:
+    """`count_nonzero` along an axis; without one, it returns a number that is not known."""
     if axis is None and not keepdims:
         raise NoValues("numpy.count_nonzero without an axis")
     return fresh(reduced_shape(a.shape, axis, keepdims), np.intp)
 
 
 def norm_rule(x: Layout, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Layout:
+    """`linalg.norm`: a reduction, with a dtype of its own."""
     dtype = tiny_dtype(np.linalg.norm, x, ord, axis, keepdims)
     return fresh(reduced_shape(x.shape, axis, keepdims), dtype)
 
 
 def diff_rule(a: Layout, n: int = 1, axis: int = -1) -> Layout:
+    """`diff`: one element fewer along the axis for each of the n times."""
     sizes = list(a.shape)
     sizes[axis] = max(sizes[axis] - n, 0)
     return fresh(sizes, tiny_dtype(np.diff, a, n, axis))
@@ -192,6 +216,7 @@ def diff_rule(a: Layout, n: int = 1, axis: int = -1) -> Layout:
 
 
 def concatenate_rule(arrays: Sequence[Any], /, axis: Any = 0, **options: Any) -> Layout:
+    """`concatenate`: the sizes along the axis add up, and all others must agree."""
     dtype = np.asarray(quietly(np.concatenate, tiny(list(arrays)), axis, **options)).dtype
     if axis is None:
         return fresh((sum(np.size(a) for a in arrays),), dtype)
@@ -211,6 +236,7 @@ def concatenate_rule(arrays: Sequence[Any], /, axis: Any = 0, **options: Any) ->
 
 
 def stack_rule(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Layout:
+    """`stack`: equal shapes, and one new axis as long as the list."""
     shapes = {np.shape(a) for a in arrays}
     if len(shapes) != 1:
         raise ValueError("all input arrays must have the same shape")
@@ -221,6 +247,7 @@ def stack_rule(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Layout:
 
 
 def take_rule(a: Layout, indices: Any, axis: Any = None, mode: str = "raise") -> Layout:
+    """`take`: the axis gives way to the shape of the indices."""
     if axis is None:
         return fresh(np.shape(indices), a.dtype)
     axis = int(np.lib.array_utils.normalize_axis_index(axis, a.ndim))
@@ -228,6 +255,7 @@ def take_rule(a: Layout, indices: Any, axis: Any = None, mode: str = "raise") ->
 
 
 def take_along_axis_rule(arr: Layout, indices: Any, axis: Any = -1) -> Layout:
+    """`take_along_axis`: the shape of the indices, where other axes broadcast."""
     if axis is None:
         return fresh(np.shape(indices), arr.dtype)
     axis = int(np.lib.array_utils.normalize_axis_index(axis, arr.ndim))
@@ -238,6 +266,7 @@ def take_along_axis_rule(arr: Layout, indices: Any, axis: Any = -1) -> Layout:
 
 
 def repeat_rule(a: Layout, repeats: Any, axis: int | None = None) -> Layout:
+    """`repeat`: the counts add up along the axis."""
     if isinstance(repeats, Layout):
         raise NoValues("numpy.repeat with counts of unknown value")
     shape = [a.size] if axis is None else list(a.shape)
@@ -247,6 +276,7 @@ def repeat_rule(a: Layout, repeats: Any, axis: int | None = None) -> Layout:
 
 
 def tile_rule(A: Layout, reps: Any) -> Layout:
+    """`tile`: each size times its count, where missing sizes and counts are 1."""
     counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)
     ndim = max(A.ndim, len(counts))
     shape = (1,) * (ndim - A.ndim) + A.shape
@@ -255,67 +285,9 @@ def tile_rule(A: Layout, reps: Any) -> Layout:
 
 
 def pad_rule(array: Layout, pad_width: Any, mode: Any = "constant", **options: Any) -> Layout:
+    """`pad`: both widths are added to each size."""
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).sum(1)
     return fresh([n + int(w) for n, w in zip(array.shape, widths, strict=True)], array.dtype)
-
-
-# --- products ----------------------------------------------------------------------------------
-
-
-def dot_rule(a: Any, b: Any) -> Layout:
-    first, second = np.shape(a), np.shape(b)
-    dtype = tiny_dtype(np.multiply, a, b)
-    if not first or not second:
-        return fresh(first + second, dtype)
-    at = max(len(second) - 2, 0)
-    if first[-1] != second[at]:
-        raise ValueError(f"shapes {first} and {second} not aligned: {first[-1]} != {second[at]}")
-    return fresh(first[:-1] + second[:at] + second[at + 1 :], dtype)
-
-
-def tensordot_rule(a: Layout, b: Layout, axes: Any = 2) -> Layout:
-    if isinstance(axes, int):
-        axes = (list(range(a.ndim - axes, a.ndim)), list(range(axes)))
-    left, right = ([axis] if isinstance(axis, int) else list(axis) for axis in axes)
-    left, right = [i % a.ndim for i in left], [i % b.ndim for i in right]
-    if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
-        raise ValueError("shape-mismatch for sum")
-    kept = [n for i, n in enumerate(a.shape) if i not in left]
-    kept += [n for i, n in enumerate(b.shape) if i not in right]
-    return fresh(kept, tiny_dtype(np.multiply, a, b))
-
-
-def einsum_rule(subscripts: str, *operands: Any, **options: Any) -> Layout:
-    """Sizes follow from the letters; an ellipsis becomes letters of its own."""
-    text = subscripts.replace(" ", "")
-    left, arrow, output = text.partition("->")
-    inputs = left.split(",")
-    if not arrow:
-        letters = left.replace(",", "").replace("...", "")
-        output = "".join(sorted({c for c in letters if letters.count(c) == 1}))
-        output = "..." + output if "..." in left else output
-    extra = [
-        np.ndim(operand) - len(names.replace("...", "")) if "..." in names else 0
-        for names, operand in zip(inputs, operands, strict=True)
-    ]
-    inputs = [
-        names.replace("...", _ELLIPSIS[-count:] if count else "")
-        for names, count in zip(inputs, extra, strict=True)
-    ]
-    output = output.replace("...", _ELLIPSIS[-max(extra) :] if max(extra) else "")
-    quietly(np.einsum, subscripts, *tiny(operands))
-    sizes: dict[str, int] = {}
-    for names, operand in zip(inputs, operands, strict=True):
-        for letter, size in zip(names, np.shape(operand), strict=True):
-            known = sizes.setdefault(letter, size)
-            if known != size and 1 not in (size, known):
-                raise ValueError(f"einsum: the sizes {known} and {size} of one letter differ")
-            sizes[letter] = size if known == 1 else known
-    dtype = options.get("dtype") or np.result_type(*operands)
-    return fresh([sizes[letter] for letter in output], dtype)
-
-
-_ELLIPSIS: Final = "".join(map(chr, range(0x3B1, 0x3B1 + 24)))
 
 
 # --- writes ------------------------------------------------------------------------------------
@@ -335,6 +307,7 @@ def _writable(array: Any) -> None:
 
 
 def set_item_rule(array: Layout, index: Any, value: Any) -> None:
+    """`array[index] = value`: nothing new, but the value must fit."""
     _writable(array)
     try:
         shape = indexed(array, index).shape
@@ -344,20 +317,25 @@ def set_item_rule(array: Layout, index: Any, value: Any) -> None:
 
 
 def copyto_rule(dst: Layout, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """`copyto`: nothing new, but shape and dtype must fit."""
     _writable(dst)
     _fits(src, dst.shape)
     quietly(np.copyto, tiny(dst), tiny(src) if np.size(src) else 0, casting)
 
 
 def write_rule(array: Layout, *args: Any, **kwargs: Any) -> None:
+    """Any other write: nothing new, but the array must be writable."""
     _writable(array)
 
 
 def shares_memory_rule(a: Any, b: Any, **options: Any) -> bool:
+    """`shares_memory` and `may_share_memory`: whether both lie in one allocation."""
     return same_memory(a, b)
 
 
 def unknown_rule(function: Callable[..., Any]) -> Rule:
+    """A function whose result depends on values: a layout does not have them."""
+
     def rule(*args: Any, **kwargs: Any) -> Any:
         raise NoValues(f"numpy.{name_of(function)}")
 

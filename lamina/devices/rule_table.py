@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.devices import function_rules as rules
+from lamina.devices import product_rules
 from lamina.devices.dispatched import as_strided, get_item, set_item, view_as
 from lamina.devices.layouts import indexed
 from lamina.devices.shape_rules import Rule
@@ -95,9 +96,9 @@ RULES: Final[dict[Any, Rule]] = {
     np.repeat: rules.repeat_rule,
     np.tile: rules.tile_rule,
     np.pad: rules.pad_rule,
-    np.dot: rules.dot_rule,
-    np.tensordot: rules.tensordot_rule,
-    np.einsum: rules.einsum_rule,
+    np.dot: product_rules.dot_rule,
+    np.tensordot: product_rules.tensordot_rule,
+    np.einsum: product_rules.einsum_rule,
     np.copyto: rules.copyto_rule,
     np.shares_memory: rules.shares_memory_rule,
     np.may_share_memory: rules.shares_memory_rule,

@@ -24,6 +24,7 @@ __all__ = ["fill"]
 
 
 def real_part(source: Any) -> Any:
+    """The real part of complex values, with PyTorch's warning that the rest is lost."""
     warnings.warn(
         "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6
     )

@@ -49,6 +49,7 @@ def _parts_of(index: Any) -> tuple[Any, ...]:
 
 
 def dims_used(part: Any) -> int:
+    """How many of the indexed tensor's dimensions one part of an index takes."""
     if isinstance(part, Tensor):
         kind = part._array.dtype
         return part._array.ndim if kind.kind == "b" or kind == np.uint8 else 1

@@ -124,7 +124,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
     >>> lamina.cat([lamina.tensor([1, 2]), lamina.tensor([3])])
     tensor([1, 2, 3])
     """
-    if not tensors and isinstance(tensors, tuple | list):
+    if isinstance(tensors, tuple | list) and not tensors:
         raise errors.InvalidValue(
             "torch.cat(): expected a non-empty list of Tensors", [(this_place(), "called here")]
         )

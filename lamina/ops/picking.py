@@ -114,6 +114,7 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
 
 
 def check_lookup(index: Any, size: int) -> None:
+    """Raise IndexOutOfRange, as a lookup does, if an index is outside 0 .. size - 1."""
     try:
         check_range(index, size, 0)
     except errors.InvalidArgument as error:

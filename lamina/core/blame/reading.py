@@ -67,6 +67,7 @@ def reads(expression: str, name: str) -> bool:
 
 
 def last_name(function: ast.expr) -> str:
+    """The name after the last dot of what is called; empty if it has none."""
     match function:
         case ast.Name(name) | ast.Attribute(_, name):
             return name
