@@ -12,7 +12,6 @@ import importlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -57,7 +56,7 @@ class NoHostValues(TypeError):
     """NumPy asked for the elements of an array that is not in host memory. Private."""
 
 
-@dataclass
+@final
 class Counters:
     """How often, and how many bytes, went over the bus, and how often a program had to wait.
 
@@ -65,14 +64,13 @@ class Counters:
     `bool(x)`, a boolean mask as an index, `.cpu()` and `synchronize()`.
     """
 
-    host_to_device: int = 0
-    host_to_device_bytes: int = 0
-    device_to_host: int = 0
-    device_to_host_bytes: int = 0
-    device_to_device: int = 0
-    device_to_device_bytes: int = 0
-    synchronizations: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def __repr__(self) -> str:
+        counts = {name: value for name, value in vars(self).items() if name != "_lock"}
+        return f"Counters({', '.join(f'{name}={value}' for name, value in counts.items())})"
 
     def record(self, direction: str, nbytes: int) -> None:
         """Count one transfer: "host_to_device", "device_to_host" or "device_to_device"."""
@@ -94,13 +92,10 @@ class Counters:
 
     def snapshot(self) -> Counters:
         """A copy that later transfers leave as it is."""
+        copy = Counters()
         with self._lock:
-            return Counters(
-                self.host_to_device, self.host_to_device_bytes,
-                self.device_to_host, self.device_to_host_bytes,
-                self.device_to_device, self.device_to_device_bytes,
-                self.synchronizations,
-            )  # fmt: skip
+            vars(copy).update({n: value for n, value in vars(self).items() if n != "_lock"})
+        return copy
 
     def reset(self) -> None:
         """Begin again at zero."""

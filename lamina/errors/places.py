@@ -18,16 +18,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 TAB_WIDTH = 4
 SOURCE_WIDTH = 88
 ELLIPSIS = "..."
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """An expression in the user's source.
 
     Args:
