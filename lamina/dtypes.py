@@ -21,7 +21,7 @@ COMPLEX: Final = 3
 
 
 @final
-class dtype:  # noqa: N801  the public name is PyTorch's
+class dtype:
     """One element type, such as `lamina.float32`. There is one object per type.
 
     >>> float32.itemsize, float32.is_floating_point, float32

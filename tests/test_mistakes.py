@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from mistakes.table import MISTAKES, Mistake
 
 import lamina
-from mistakes.table import MISTAKES, Mistake
 
 
 def run(mistake: Mistake) -> tuple[BaseException | None, lamina.Tensor, lamina.Tensor]:

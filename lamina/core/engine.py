@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core.accumulation import add_to_leaf
+from lamina.core.flags import noted_flags
 from lamina.core.general_run import GeneralRun
 from lamina.core.hooks import any_hooks
-from lamina.core.flags import noted_flags
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, OutputEdge
 from lamina.core.op import raw

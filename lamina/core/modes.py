@@ -144,7 +144,7 @@ class _GradMode(Mode):
 
 
 @final
-class no_grad(_GradMode):  # noqa: N801
+class no_grad(_GradMode):
     """Within it no operation is recorded: results do not require grad.
 
     A context, or a decorator with or without parentheses. Tensors created inside with
@@ -161,14 +161,14 @@ class no_grad(_GradMode):  # noqa: N801
 
 
 @final
-class enable_grad(_GradMode):  # noqa: N801
+class enable_grad(_GradMode):
     """Within it operations are recorded, also inside a `no_grad()` block."""
 
     wanted = True
 
 
 @final
-class set_grad_enabled(Mode):  # noqa: N801
+class set_grad_enabled(Mode):
     """Turns recording on or off at once, and back when used as a context."""
 
     def __init__(self, mode: bool) -> None:
@@ -195,7 +195,7 @@ class set_grad_enabled(Mode):  # noqa: N801
 
 
 @final
-class inference_mode(Mode):  # noqa: N801
+class inference_mode(Mode):
     """Like `no_grad`, and its tensors can never take part in a graph: no version is counted.
 
     `inference_mode(False)` inside leaves the mode again.

@@ -70,17 +70,17 @@ catalogue: Final[dict[str, Op]] = {}
 """Every declared operation by name: what the tests go through."""
 
 
-def NOT_WRITTEN(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for a missing one
+def NOT_WRITTEN(F: Any, g: Any) -> Any:
     """The derivative exists, and nobody has written it down yet."""
     raise errors.NotDifferentiable("the derivative of this operation is not implemented")
 
 
-def ZERO(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for a constant
+def ZERO(F: Any, g: Any) -> Any:
     """The derivative is zero wherever it exists."""
     return F.zeros_like(g)
 
 
-def SAME(F: Any, g: Any) -> Any:  # noqa: N802  a rule that stands for the identity
+def SAME(F: Any, g: Any) -> Any:
     """The gradient passes through unchanged."""
     return g
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-
 from lamina.devices.backend import META, Backend, Counters, HostArray, register_device_type
 from lamina.devices.dispatched import as_strided
 from lamina.devices.layouts import NoValues, fresh

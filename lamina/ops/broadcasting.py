@@ -11,9 +11,9 @@ from lamina import dtypes, errors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
+from lamina.core.layouts import Size
 from lamina.core.op import traced
 from lamina.core.samples import sample
-from lamina.core.layouts import Size
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import given, sizes_of
 

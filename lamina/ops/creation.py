@@ -324,7 +324,7 @@ def _ranged(
     return settle(array, name, requires_grad)
 
 
-def range(  # noqa: A001  PyTorch's name
+def range(
     start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip

@@ -15,7 +15,7 @@ __all__ = ["finfo", "iinfo", "result_type"]
 
 
 @final
-class finfo:  # noqa: N801  the public name is PyTorch's
+class finfo:
     """Limits of a floating-point dtype (of the parts, for a complex one).
 
     >>> finfo(dtypes.float16).max, finfo(dtypes.float64).eps
@@ -49,7 +49,7 @@ class finfo:  # noqa: N801  the public name is PyTorch's
 
 
 @final
-class iinfo:  # noqa: N801  the public name is PyTorch's
+class iinfo:
     """Limits of an integer dtype.
 
     >>> iinfo(dtypes.int8)

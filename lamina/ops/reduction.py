@@ -9,9 +9,9 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.promotion import is_half
 from lamina.core.fast_reductions import reduction
 from lamina.core.op import TO_FLOAT
+from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import (
     accept_numpy_names,

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from mistakes.table import MISTAKES, Mistake
 
 torch = pytest.importorskip("torch")
