@@ -28,6 +28,17 @@ from lamina.devices.simulation import (
     simulation,
 )
 from lamina.errors import ArgumentTypeError, InvalidArgument, InvalidDevice, OutOfMemoryError
+from lamina.ops.device_random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 
 _Place = _device | str | int | None
 
@@ -211,6 +222,11 @@ def get_device_capability(device: _Place = None) -> tuple[int, int]:
     return properties.major, properties.minor
 
 
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current GPU has bfloat16; a simulated one computes it on the CPU."""
+    return simulation.count > 0
+
+
 # --- memory ------------------------------------------------------------------------------------
 
 
@@ -241,6 +257,10 @@ def max_memory_reserved(device: _Place = None) -> int:
 
 def empty_cache() -> None:
     """Give back unused memory; a simulated GPU holds none."""
+
+
+def ipc_collect() -> None:
+    """Give back memory that other processes were lent; a simulated GPU lends none."""
 
 
 def mem_get_info(device: _Place = None) -> tuple[int, int]:
@@ -363,9 +383,16 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
     "init",
+    "initial_seed",
+    "ipc_collect",
     "is_available",
+    "is_bf16_supported",
     "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
     "max_memory_allocated",
     "max_memory_reserved",
     "mem_get_info",
@@ -373,7 +400,11 @@ __all__ = [
     "memory_reserved",
     "reset_peak_memory_stats",
     "reset_transfers",
+    "seed",
+    "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "simulate",
     "stream",
     "synchronize",

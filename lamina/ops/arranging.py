@@ -15,7 +15,7 @@ from lamina.core.op import PROMOTE
 from lamina.core.provenance import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
-from lamina.devices import to_device
+from lamina.devices import CPU, backend_of
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.creation import place_of_device
 from lamina.ops.indexing_rules import refused
@@ -206,7 +206,8 @@ def _indices(
             raise refused(f"{word} must be non-negative, got{length}")
     kind = (dtype or dtypes.int64).numpy
     places = np.stack(function(row, offset, col)).astype(kind)
-    found = places if device is None else to_device(places, place_of_device(device))
+    place = place_of_device(device)
+    found = places if place is CPU else backend_of(place).constant(places)
     return wrap(found, (*here(), name, None, None))
 
 

@@ -23,6 +23,7 @@ from lamina.devices import (
     resolve,
     to_device,
 )
+from lamina.ops.creation import place_of_device
 from lamina.ops.data import from_numpy
 
 __all__ = ["from_dlpack", "is_complex", "is_floating_point", "is_tensor", "numel"]
@@ -132,7 +133,13 @@ def cuda(
     if device is None:
         where: Any = "cuda"
     else:
-        where = f"cuda:{device}" if isinstance(device, int) else device
+        where = place_of_device(f"cuda:{device}" if isinstance(device, int) else device)
+        if where.type != "cuda":
+            raise errors.InvalidDevice(
+                f"Invalid device, must be cuda device, but got {where}",
+                [(this_place(), "called here")],
+                [f"write `.to({str(where)!r})`"],
+            )
     return convert(self, None, where)
 
 
@@ -142,8 +149,11 @@ def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: An
         return legacy_type(self.dtype, self.device)
     if isinstance(dtype, str):
         for kind in dtypes.ALL_TYPES:
-            if dtype in (legacy_type(kind), str(kind)):
+            if dtype == str(kind):
                 return convert(self, kind, None)
+            for place in ("cpu", "cuda"):
+                if dtype == legacy_type(kind, device(place)):
+                    return convert(self, kind, place if self.device.type != place else None)
         raise errors.InvalidArgument(
             f"invalid type: {dtype!r}", help=["for example 'torch.FloatTensor'"]
         )

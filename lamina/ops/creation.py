@@ -102,7 +102,7 @@ def computed(make: Callable[..., Any], place: device, *args: Any) -> Any:
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.create(make, *args, on=place)
     array = make(*args)
-    return array if place is CPU else backend_of(place).from_host(array)
+    return array if place is CPU else backend_of(place).constant(array)
 
 
 def _checked_kind(dtype: Any) -> dtypes.dtype:

@@ -18,6 +18,7 @@ from lamina.core.call import operation
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door
 from lamina.core.op import ZERO
+from lamina.core.streams import restore, seed_all, states, stream_of
 from lamina.core.tensor import Tensor
 from lamina.devices import (
     CPU,
@@ -86,13 +87,16 @@ default_generator: Final = Generator(stream=streams.default_generator)
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it."""
-    return default_generator.manual_seed(seed)
+    """Seed the default generators of all devices; returns the CPU's."""
+    seed_all(seed)
+    return default_generator
 
 
 def seed() -> int:
-    """Seed the default generator from the system; returns the seed."""
-    return default_generator.seed()
+    """Seed the default generators of all devices from the system; returns the seed."""
+    found = default_generator.seed()
+    seed_all(found)
+    return found
 
 
 def initial_seed() -> int:
@@ -114,13 +118,13 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(
     devices: Any = None, enabled: bool = True, device_type: str = "cuda"
 ) -> Iterator[None]:
-    """A block that leaves the default generator as it was before."""
-    state = default_generator.stream.get_state() if enabled else None
+    """A block that leaves the default generators as they were before."""
+    state = states() if enabled else None
     try:
         yield
     finally:
         if state is not None:
-            default_generator.stream.set_state(state)
+            restore(state)
 
 
 # --- drawing -------------------------------------------------------------------------------------
@@ -128,15 +132,29 @@ def fork_rng(
 
 def draw(method: str, generator: Any, shape: Sequence[int], kind: Any, place: device, *args: Any) -> Any:
     """An array of random numbers: the stream's `method(shape, kind, *args)`, on a device."""
-    source = default_generator if generator is None else generator
-    function = getattr(source.stream, method)
+    function = getattr(source_of(generator, place), method)
     shape = tuple(shape)
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
     if place.type == "meta":
         return backend_of(place).empty(shape, kind)
     array = function(shape, kind, *args)
-    return array if place is CPU else backend_of(place).from_host(array)
+    return array if place is CPU else backend_of(place).constant(array)
+
+
+def source_of(generator: Any, place: device) -> streams.Generator:
+    """The stream for numbers on a device: a generator's, which must be of that kind of device."""
+    if generator is None:
+        return stream_of(place)
+    if generator.device.type != place.type and place.type != "meta":
+        raise errors.InvalidDevice(
+            f"Expected a '{place.type}' device type for generator but found "
+            f"'{generator.device.type}'",
+            [(this_place(), "drawn here")],
+            [f"make it on that device: torch.Generator(device={place.type!r})"],
+        )
+    found: streams.Generator = generator.stream
+    return found
 
 
 def _kind(dtype: Any) -> Any:
@@ -370,7 +388,7 @@ def multinomial(
     """Indices drawn with probabilities proportional to the input's elements, row by row."""
     weights = to_device(input._array, CPU)
     try:
-        source = (default_generator if generator is None else generator).stream
+        source = source_of(generator, input.device)
         array = source.multinomial(weights, num_samples, replacement)
     except (ValueError, RuntimeError) as error:
         raise errors.InvalidArgument(str(error), [(this_place(), "drawn here")]) from None
@@ -379,7 +397,7 @@ def multinomial(
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Random counts of Poisson distributions with the input's elements as rates."""
-    source = (default_generator if generator is None else generator).stream
+    source = source_of(generator, input.device)
     seeds = source.integers(0, 2**31, (4,), np.int64)
     rates = to_device(input._array, CPU)
     counts = np.random.Generator(np.random.PCG64(seeds.tolist())).poisson(rates.astype(np.float64))

@@ -21,14 +21,15 @@ from lamina.autograd.graph import saved_tensors_hooks
 from lamina.core import blame
 from lamina.core.call import edge_of
 from lamina.core.definitions import definition
-from lamina.core.generator import default_generator
 from lamina.core.modes import enable_grad, state
 from lamina.core.node import Node
 from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.saved import keep_input, unpack
+from lamina.core.streams import states, stream_of
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
+from lamina.devices import device
 from lamina.utils.checkpoint_reentrant import (
     CheckpointFunction,
     check_backward_validity,
@@ -190,7 +191,7 @@ class _Region:
         self.context = context
         self.is_checked = determinism_check == "default"
         self.stops = stops
-        self.random = default_generator.get_state() if random else None
+        self.random = states() if random else None
         self.count = 0
         self.waiting: list[weakref.ref[_Kept]] = []
         self.place = here()
@@ -327,9 +328,13 @@ def checkpoint_sequential(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """The random states of the devices of the arguments: there is one stream, of the CPU."""
-    return [], []
+    """The CUDA devices among those of the arguments, and the states of their random numbers."""
+    tensors = [argument for argument in args if isinstance(argument, Tensor)]
+    places = list(dict.fromkeys(t.device for t in tensors if t.device.type == "cuda"))
+    return [place.index or 0 for place in places], [stream_of(p).get_state() for p in places]
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], **_: Any) -> None:
     """The counterpart of `get_device_states`."""
+    for index, state in zip(devices, states, strict=True):
+        stream_of(device("cuda", index)).set_state(state)

@@ -12,8 +12,8 @@ from lamina.autograd.backward import backward
 from lamina.autograd.function import Function
 from lamina.core import blame
 from lamina.core.definitions import definition
-from lamina.core.generator import default_generator
 from lamina.core.modes import enable_grad, no_grad, state
+from lamina.core.streams import restore, states
 from lamina.core.tensor import Tensor
 
 __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable", "random_state"]
@@ -25,12 +25,12 @@ def random_state(wanted: Any) -> Iterator[None]:
     if wanted is None:
         yield
         return
-    before = default_generator.get_state()
-    default_generator.set_state(wanted)
+    before = states()
+    restore(wanted)
     try:
         yield
     finally:
-        default_generator.set_state(before)
+        restore(before)
 
 
 class CheckpointFunction(Function):
@@ -43,7 +43,7 @@ class CheckpointFunction(Function):
         """Run the function without recording, and keep its arguments."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random = default_generator.get_state() if preserve_rng_state else None
+        ctx.random = states() if preserve_rng_state else None
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[k] for k in ctx.positions))
