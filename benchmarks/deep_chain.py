@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from itertools import pairwise
 
 from _report import print_table
 
@@ -39,7 +40,7 @@ def measure(length: int) -> list[object]:
     del y
     gc.collect()
     times.append(time.perf_counter())
-    phases = [f"{1e6 * (b - a) / length:.2f}" for a, b in zip(times, times[1:], strict=False)]
+    phases = [f"{1e6 * (b - a) / length:.2f}" for a, b in pairwise(times)]
     return [f"{length:,}", *phases, f"{held / length:.0f}"]
 
 

@@ -88,7 +88,7 @@ def real_and_differentiable(outputs: list[Tensor]) -> list[Tensor]:
 
 
 def along(op: Op, sample: Sample, function: Any) -> tuple[float, float]:
-    """The derivative of `function(args, kwargs)` along a random direction: by rule, by difference."""
+    """The derivative of `function(args, kwargs)` along a random line: by rule, by difference."""
     random = np.random.default_rng(7)
     args, kwargs = prepared(op, sample)
     inputs = inputs_of(op, args, kwargs)
@@ -175,7 +175,7 @@ def test_rules_agree_on_arrays_and_on_tensors(name: str) -> None:
                     create_graph=create_graph,
                     allow_unused=True,
                     materialize_grads=True,
-                )  # fmt: skip
+                )
             )
         for raw_grad, traced_grad in zip(*found, strict=True) if found else ():
             assert raw_grad.dtype is traced_grad.dtype

@@ -29,7 +29,6 @@ def test_the_ops_on_the_page(tmp_path):
     script = tmp_path / "page.py"
     script.write_text("\n".join([*blocks, CHECKS]), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(lamina.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, env=environment
-    )
+    command = [sys.executable, "-W", "error", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,8 @@ def test_leaves():
 
 
 def test_linear_regression():
-    by_descent, by_least_squares = re.findall(r"^y = (\S+ x \S+)", output_of("linear_regression"), re.M)
+    lines = output_of("linear_regression")
+    by_descent, by_least_squares = re.findall(r"^y = (\S+ x \S+)", lines, re.MULTILINE)
 
     assert by_descent == by_least_squares
 

@@ -1,4 +1,4 @@
-"""Every mistake gets the error class that PyTorch raises, its phrase, a place, and leaves no trace."""
+"""A mistake gets the error class that PyTorch raises, its phrase, a place; it leaves no trace."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The engine room: tensors, the graph, the backward engine and the op record. Knows no op by name."""
+"""The engine room: tensors, graph, backward engine and op record. Knows no op by name."""

@@ -39,7 +39,7 @@ def root_edge(tensor: Tensor) -> Any:
 
 
 def _target_edge(tensor: Tensor, accumulate: bool) -> Any:
-    """The edge to an input; one that is no leaf keeps its gradient if it is to be added to `.grad`."""
+    """The edge to an input; where gradients are added to `.grad`, one that is no leaf keeps its."""
     if accumulate:
         tensor.retain_grad()
     return root_edge(tensor)
@@ -166,7 +166,7 @@ def _deliver(
 
 
 def _sum(old: Any, new: Any, owned: set[Any], key: Any) -> Any:
-    """The sum of gradients: the first is borrowed, the second allocates, later ones add in place."""
+    """The sum of gradients: the first is borrowed, the second allocates, others add in place."""
     if old is None or new is None:
         return new if old is None else old
     if key in owned:

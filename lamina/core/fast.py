@@ -60,7 +60,7 @@ class PointwiseNode(OpNode):
         return raw_saved(self, 2 if kind == "out" else position)
 
     def remember(self, values: list[Any], made: list[Any], needs: tuple[bool, ...]) -> None:
-        """Keep x, y and out as the wanted rules ask, and the geometry if anything must be undone."""
+        """Keep what the wanted rules ask for, and the geometry if anything must be undone."""
         mask = sum(1 << k for k, need in enumerate(needs) if need)
         keep = _keeps(self.op, len(needs))[mask]
         padded = [*values, None]
@@ -272,7 +272,8 @@ def _declare(
     op = Op(
         name, shell, tensors=("#input",) if one else ("#input~", "#other~"), grad=grad,
         node_name=node_name, dtypes=dtypes, is_view=False, result=None, halves_in_float=True,
-        samples=samples or (unary_samples() if one else binary_samples()), doc=doc, node_base=node_base,
+        samples=samples or (unary_samples() if one else binary_samples()), doc=doc,
+        node_base=node_base,
     )  # fmt: skip
     if isinstance(kernel, np.ufunc):
         op.ufunc = kernel

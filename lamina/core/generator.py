@@ -66,7 +66,7 @@ class Generator:
 
     @property
     def _bits(self) -> np.random.MT19937:
-        """NumPy's generator of words, made when first needed: `numpy.random` takes 12 ms to load."""
+        """NumPy's source of words, made when first needed: `numpy.random` takes 12 ms to load."""
         if self._engine is None:
             self._engine = np.random.MT19937(0)
             self._engine._legacy_seeding(self._seed % 2**32)

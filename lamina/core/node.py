@@ -36,8 +36,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "_hooks", "_metadata", "_outputs", "code", "context", "freed_at", "lasti", "next",
-        "saved", "stamp",
+        "__weakref__", "_hooks", "_metadata", "_outputs", "code", "context", "freed_at", "lasti",
+        "next", "saved", "stamp",
     )  # fmt: skip
 
     next: tuple[Any, ...]

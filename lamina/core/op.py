@@ -103,7 +103,9 @@ class Op:
     """One operation: its kernel, its rules, what they keep, its dtypes, samples and words."""
 
     constants: tuple[int, ...] = ()
-    """Which of several outputs never require grad, such as the permutation of an LU factorization."""
+    """Which of several outputs never require grad, such as the pivots of an LU factorization."""
+    is_flat = False
+    """Whether in-place results count as differentiable, with zeros: comparisons."""
     takes_number = False
     """Whether the second input is always a number: then the node shows no edge for it."""
     check: Callable[..., None] | None = None
@@ -160,7 +162,7 @@ class Op:
         self.is_differentiable = grad is not None
         # The op's own class of node: `type(t.grad_fn).__name__` tells what was done.
         self.node_class = type(
-            node_name or _camel(name) + "Backward0",
+            node_name or camel(name) + "Backward0",
             (node_base,),
             {
                 "__slots__": (),
@@ -288,5 +290,6 @@ def _static_reader(position: int) -> Callable[[Any], Any]:
     return lambda node: node.context.values[position]
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """`log_softmax` as the names of nodes have it: `LogSoftmax`."""
     return "".join(part.capitalize() for part in name.split("_"))

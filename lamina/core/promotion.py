@@ -59,7 +59,9 @@ def _are_alike(flat: list[Any]) -> bool:
         if value.__class__ is float or value.__class__ is int or value is None:
             continue
         kind = getattr(value, "dtype", None)
-        if (kind is not FLOAT32 and kind is not FLOAT64) or (first is not None and kind is not first):
+        if kind is not FLOAT32 and kind is not FLOAT64:
+            return False
+        if first is not None and kind is not first:
             return False
         first = kind
     return first is not None

@@ -108,7 +108,8 @@ RULES = (
         "An optimizer takes leaves; a computed tensor is refused.",
         "w = torch.tensor([4.0], requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.1)\n"
         "for _ in range(3):\n    opt.zero_grad()\n    (w * w).sum().backward()\n    opt.step()\n"
-        "try:\n    torch.optim.SGD([w * 2], lr=0.1)\nexcept ValueError as error:\n    refusal = error",
+        "try:\n    torch.optim.SGD([w * 2], lr=0.1)\n"
+        "except ValueError as error:\n    refusal = error",
         ("w", "refusal"),
     ),
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.modes import door
@@ -144,7 +145,7 @@ def cuda(
 
 
 def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
-    """The name of the tensor's type, such as 'torch.FloatTensor'; or a conversion, given a dtype."""
+    """The name of the tensor's type ('torch.FloatTensor'), or a conversion, given a dtype."""
     if dtype is None:
         return legacy_type(self.dtype, self.device)
     if isinstance(dtype, str):
@@ -219,8 +220,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise blame.numpy_of_requiring(self)
     if self.device is not CPU:
         raise errors.NumpyOfDeviceTensor(
-            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
-            "tensor to host memory first.",
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+            "the tensor to host memory first.",
             [(this_place(), "asked for here"), *made_note(self)],
             ["write `.cpu().numpy()`"],
         )
@@ -302,12 +303,13 @@ def to_format(self: Tensor, spec: str) -> str:
     if not spec:
         return repr(self)
     raise errors.ArgumentTypeError(
-        f"unsupported format string {spec!r} passed to Tensor.__format__ of {self._array.ndim} dimensions",
+        f"unsupported format string {spec!r} passed to Tensor.__format__ "
+        f"of {self._array.ndim} dimensions",
         help=["format single elements, with .item()"],
     )
 
 
-# --- DLPack ----------------------------------------------------------------------------------------
+# --- DLPack ---------------------------------------------------------------------------------------
 
 
 def to_dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
@@ -327,6 +329,7 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
     return kind
 
 
+@takes_tensors
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array."""
     with warnings.catch_warnings():
@@ -335,7 +338,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return convert(made, None, device) if device is not None else made
 
 
-# --- questions --------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
 def is_tensor(obj: Any) -> bool:
@@ -343,16 +346,19 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+@takes_tensors
 def is_floating_point(input: Tensor) -> bool:
     """Whether elements are real floating-point numbers."""
     return input.dtype.is_floating_point
 
 
+@takes_tensors
 def is_complex(input: Tensor) -> bool:
     """Whether elements are complex numbers."""
     return input.dtype.is_complex
 
 
+@takes_tensors
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()

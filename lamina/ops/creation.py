@@ -62,8 +62,8 @@ def size_of(size: Sequence[Any]) -> tuple[int, ...]:
         ) from None
     if any(length < 0 for length in shape):
         raise errors.NegativeSize(
-            f"Dimension size must be non-negative: trying to create a tensor with negative dimension "
-            f"{min(shape)}: {list(shape)}",
+            f"Dimension size must be non-negative: trying to create a tensor with negative "
+            f"dimension {min(shape)}: {list(shape)}",
             help=["sizes are 0 or larger"],
         )
     return shape
@@ -170,7 +170,8 @@ def full(
         fill_value = fill_value.item()  # type: ignore[attr-defined]
     if dtype is None and out is None:
         dtype = dtypes.of_number(fill_value)
-    return _full("full", size if isinstance(size, list | tuple) else (size,), fill_value, dtype, device, requires_grad, out)
+    shape = size if isinstance(size, list | tuple) else (size,)
+    return _full("full", shape, fill_value, dtype, device, requires_grad, out)
 
 
 def _like(
@@ -188,7 +189,9 @@ def _like(
 
 def _with_strides_of(array: Any, model: Any, place: device) -> Any:
     """The fresh array laid out as a dense model is: `zeros_like(x.t())` keeps the order of x."""
-    if place is not CPU or door.is_watched or model.__class__ is not np.ndarray or model.flags.c_contiguous:
+    if place is not CPU or door.is_watched:
+        return array
+    if model.__class__ is not np.ndarray or model.flags.c_contiguous:
         return array
     order = np.argsort([-step for step in model.strides], kind="stable")
     dense = np.ascontiguousarray(np.transpose(array, order))
@@ -293,7 +296,9 @@ def arange(
         whole = all(isinstance(x, int | np.integer) for x in (start, end, step))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise errors.InvalidArgument(f"unsupported range: {start} -> {end}", help=["use finite bounds"])
+        raise errors.InvalidArgument(
+            f"unsupported range: {start} -> {end}", help=["use finite bounds"]
+        )
     if step == 0:
         raise errors.InvalidArgument("step must be nonzero", help=["give a step other than 0"])
     if (end - start) * step < 0:
@@ -301,8 +306,8 @@ def arange(
             "upper bound and lower bound inconsistent with step sign",
             help=[f"from {start} to {end} needs a {'negative' if step > 0 else 'positive'} step"],
         )
-    count = math.ceil((end - start) / step)
-    return _ranged("arange", _arange_values, (start, step, count), dtype, device, requires_grad, out)
+    row = (start, step, math.ceil((end - start) / step))
+    return _ranged("arange", _arange_values, row, dtype, device, requires_grad, out)
 
 
 def _arange_values(start: Any, step: Any, count: int, kind: np.dtype[Any]) -> Any:
@@ -314,8 +319,9 @@ def _arange_values(start: Any, step: Any, count: int, kind: np.dtype[Any]) -> An
 
 
 def _ranged(
-    name: str, make: Any, args: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool, out: Any
-) -> Tensor:
+    name: str, make: Any, args: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool,
+    out: Any,
+) -> Tensor:  # fmt: skip
     array = computed(make, place_of_device(where), *args, _checked_kind(dtype).numpy)
     if out is not None:
         out.resize_(array.shape).copy_(wrap(array, None))
@@ -329,9 +335,9 @@ def range(
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Numbers from `start` to `end`, both included. Deprecated in PyTorch: prefer `arange`."""
-    count = int(math.floor((end - start) / step)) + 1
+    row = (start, step, math.floor((end - start) / step) + 1)
     dtype = dtype or dtypes.get_default_dtype()
-    return _ranged("range", _arange_values, (start, step, count), dtype, device, requires_grad, out)
+    return _ranged("range", _arange_values, row, dtype, device, requires_grad, out)
 
 
 def linspace(
@@ -342,7 +348,8 @@ def linspace(
     start, end = _number(start), _number(end)
     dtype = dtype or (dtypes.default.complex if isinstance(start + end, complex) else None)
     _check_steps("linspace", steps)
-    return _ranged("linspace", _linspace_values, (start, end, steps), dtype, device, requires_grad, out)
+    row = (start, end, steps)
+    return _ranged("linspace", _linspace_values, row, dtype, device, requires_grad, out)
 
 
 def _check_steps(name: str, steps: Any) -> None:
@@ -375,9 +382,9 @@ def logspace(
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`base` to the power of `steps` evenly spaced numbers."""
-    start, end, base = _number(start), _number(end), _number(base)
     _check_steps("logspace", steps)
-    return _ranged("logspace", _logspace_values, (start, end, steps, base), dtype, device, requires_grad, out)
+    row = (_number(start), _number(end), steps, _number(base))
+    return _ranged("logspace", _logspace_values, row, dtype, device, requires_grad, out)
 
 
 def _logspace_values(start: Any, end: Any, steps: int, base: Any, kind: np.dtype[Any]) -> Any:

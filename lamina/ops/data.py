@@ -70,9 +70,10 @@ def _placed(array: Any, place: Any) -> Any:
 def _warn_of_copy(data: Tensor) -> None:
     warnings.warn(
         errors.CopyConstructWarning(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-            "or sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "torch.tensor(sourceTensor): it copies the values into a new leaf without history",
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor): it copies the values into a new leaf "
+            "without history",
             [(this_place(), "copied here")],
             ["use `.clone()` to stay in the graph, `.detach().clone()` to leave it"],
         ),
@@ -119,7 +120,7 @@ def _plain(data: Any) -> Any:
 
 
 def _is_mixed(data: Any) -> bool:
-    """Whether a list holds anything but numbers and lists of numbers (checked at its first levels)."""
+    """Whether a list holds anything but numbers."""
     return any(not isinstance(item, float | int | complex) for item in data)
 
 
@@ -187,7 +188,8 @@ def _ragged(plain: Any) -> errors.RaggedData:
 
 def _not_numbers(plain: Any) -> errors.UnsupportedData:
     while isinstance(plain, list | tuple) and plain:
-        plain = next((item for item in plain if not isinstance(item, float | int | complex)), plain[0])
+        others = (item for item in plain if not isinstance(item, float | int | complex))
+        plain = next(others, plain[0])
     return errors.UnsupportedData(
         f"new(): invalid data type '{type(plain).__name__}'",
         [(this_place(), "made here")],

@@ -59,7 +59,8 @@ class iinfo:
     def __init__(self, type: dtypes.dtype) -> None:
         if not isinstance(type, dtypes.dtype) or type.category != dtypes.INTEGER:
             raise errors.InvalidDtype(
-                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'"
+                "torch.iinfo() requires an integer input type. "
+                f"Use torch.finfo to handle '{type!r}'"
             )
         limits = np.iinfo(type.numpy)
         self.dtype = type.name

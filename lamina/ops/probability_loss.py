@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
@@ -75,6 +76,7 @@ _bce = operation(
 )
 
 
+@takes_tensors
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -164,6 +166,7 @@ _bce_logits = operation(
 )
 
 
+@takes_tensors
 def binary_cross_entropy_with_logits(
     input: Any,
     target: Any,
@@ -226,8 +229,8 @@ def kl_div(
         reduction = legacy_reduction(size_average, reduce)
     if reduction == "mean":
         warnings.warn(
-            "kl_div: reduction='mean' averages over elements; the divergence proper is the sum over "
-            "the batch size, reduction='batchmean'",
+            "kl_div: reduction='mean' averages over elements; the divergence proper is the sum "
+            "over the batch size, reduction='batchmean'",
             stacklevel=2,
         )
     elif reduction != "batchmean":
@@ -241,6 +244,7 @@ def kl_div(
     return reduced_tensor(losses, reduction)
 
 
+@takes_tensors
 def poisson_nll_loss(
     input: Any,
     target: Any,

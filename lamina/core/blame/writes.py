@@ -178,7 +178,7 @@ def check_write(name: str, target: Any, result: Any) -> None:
 
 
 def _check_place(name: str, target: Any, result: Any) -> None:
-    """Raise unless a result is where it will be written; a number in host memory can go anywhere."""
+    """Raise unless a result is where it will be written; numbers in host memory go anywhere."""
     place, found = device_of(target._array), device_of(result)
     if place is found or (found is CPU and result.ndim == 0):
         return
@@ -215,7 +215,8 @@ def _check_cast(source: dtypes.dtype, target: dtypes.dtype, tensor: Any) -> None
     if not dtypes.can_cast(source, target):
         name = plain_name(tensor) or "t"
         raise errors.CastRefused(
-            f"result type {word_of(source)} can't be cast to the desired output type {word_of(target)}",
+            f"result type {word_of(source)} can't be cast "
+            f"to the desired output type {word_of(target)}",
             [(this_place(), "written here"), *made_note(tensor)],
             [f"convert the tensor first: `{name} = {name}.to({source!r})`"],
         )
