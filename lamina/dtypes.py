@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.errors import DtypeError, MissingExtra, UnsupportedData
+from lamina.errors import DtypeError, InvalidDtype, MissingExtra, UnsupportedData
 
 BOOL: Final = 0
 INTEGER: Final = 1
@@ -171,6 +171,15 @@ def set_default_dtype(d: dtype) -> None:
     default.complex = d.to_complex()
 
 
+def _check_dtypes(name: str, *kinds: Any) -> None:
+    for kind in kinds:
+        if not isinstance(kind, dtype):
+            raise InvalidDtype(
+                f"{name}(): arguments must be torch.dtype, not {type(kind).__name__}",
+                help=["for example torch.float32"],
+            )
+
+
 # --- promotion ---------------------------------------------------------------------------------
 
 
@@ -196,6 +205,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> promote_types(uint8, int8), promote_types(float16, bfloat16), promote_types(int64, float16)
     (torch.int16, torch.float32, torch.float16)
     """
+    _check_dtypes("promote_types", type1, type2)
     if type1 is type2:
         return type1
     low, high = sorted((type1, type2), key=lambda kind: (kind.category, kind.itemsize))
@@ -264,6 +274,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     >>> can_cast(float64, float32), can_cast(float32, int64)
     (True, False)
     """
+    _check_dtypes("can_cast", from_, to)
     if from_.category > to.category:
         return False
     return not (from_.category == INTEGER and to.category == BOOL)

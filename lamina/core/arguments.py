@@ -58,6 +58,8 @@ def _no_tensor(
 
 def _holds(value: Any, culprit: Any) -> bool:
     """Whether a list of arguments has an object in it, perhaps in a list of its own."""
+    if isinstance(value, str):
+        return isinstance(culprit, str) and culprit in value
     if not isinstance(value, tuple | list):
         return False
     return any(item is culprit or _holds(item, culprit) for item in value)

@@ -11,22 +11,23 @@ graph as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, final
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
 
 import numpy as np
 
 from lamina.core import blame
 from lamina.core.call import compute, edge_of, execute
 from lamina.core.modes import door, state
-from lamina.core.node import NOTHING, Node, OutputEdge
-from lamina.core.op import Op
+from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
+from lamina.core.op import Op, camel
+from lamina.core.origins import RECORDED
+from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
-from lamina.core.tensor import Tensor, cell_of, note_change_through_data, hooks_of, refresh, wrap
-from lamina.core.promotion import FLOAT32, FLOAT64
+from lamina.core.tensor import Tensor, cell_of, hooks_of, note_change_through_data, refresh, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
-from lamina.core.origins import RECORDED
 from lamina.core.views import replay
 from lamina.devices import current_recorder
 
@@ -112,15 +113,26 @@ def is_data(tensor: Tensor) -> bool:
 
 def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     """Run an operation and write its result over its first input."""
+    if not isinstance(target, Tensor):
+        raise blame.not_a_tensor(op, op.tensor_names[0], target)
     if target._view is not None:
         refresh(target)
     others = [v for v in _flat(values[1:]) if isinstance(v, Tensor)]
     wants = target.requires_grad or any(other.requires_grad for other in others)
-    records = wants and state.grad_enabled
+    # An operation without derivatives, such as logical_not_, leaves the graph as it is.
+    records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)
     blame.check_inplace(op.name, target, records)
+    for other in others:
+        blame.check_no_partial_overlap(target, other)
     if not records:
         result = _plain_result(op, values, [target, *others])
         _write(op.name, target, result)
+        return target
+    if op.is_flat:
+        result = _plain_result(op, values, [target, *others])
+        _write(op.name, target, result)
+        name = f"{camel(op.name)}Backward{len(others)}"
+        rebase(target, _overwritten(target, others, name))
         return target
     old = _frozen(op, target, values)
     result = execute(op, [old, *values[1:]])
@@ -139,15 +151,32 @@ def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
     blame.check_inplace(name, target, records)
     _write(name, target, array)
     if records:
-        result = wrap(array, None)
-        node = OverwriteBackward0()
-        node.next, node.saved, node.context = (edge_of(target),), NOTHING, None
-        node.code, node.lasti = here()
-        node._hooks = None
-        node.stamp = next_stamp()
-        result._node, result._requires_grad = node, True
-        rebase(target, result)
+        node_name = _OVERWRITING.get(name, f"{camel(name)}Backward0")
+        rebase(target, _overwritten(target, (), node_name))
     return target
+
+
+# Filling by these has several forms, of which PyTorch numbers the nodes.
+_OVERWRITING: Final = {"random": "RandomBackward2", "bernoulli": "BernoulliBackward2"}
+
+
+def _overwritten(target: Tensor, others: Sequence[Tensor], node_name: str) -> Tensor:
+    """A tensor with the history of values that change in steps, or not at all, with the inputs."""
+    result = wrap(target._array, None)
+    node = _overwriting(node_name)()
+    node.next = (edge_of(target), *map(edge_of, others))
+    node.saved = NOTHING
+    node.context = [other._array.shape for other in others]
+    node.code, node.lasti = here()
+    node._hooks = None
+    node.stamp = next_stamp()
+    result._node, result._requires_grad = node, True
+    return result
+
+
+@functools.cache
+def _overwriting(node_name: str) -> type[Overwrite]:
+    return type(node_name, (Overwrite,), {"__slots__": (), "__module__": __name__})
 
 
 def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
@@ -271,15 +300,17 @@ def _move_retained(tensor: Tensor, node: Node) -> None:
         hooks_of(node).retain(0, tensor)
 
 
-@final
-class OverwriteBackward0(Node):
-    """The node of a tensor filled in place with values that depend on nothing."""
+class Overwrite(Node):
+    """The node of a tensor filled in place with values that are flat in all inputs."""
 
     __slots__ = ()
 
     def pull(self, F: Any, g: Any) -> Any:
         """Zeros: the old values have no influence any more."""
-        return (None if g is None else F.zeros_like(g),)
+        if g is None:
+            return (None,) * len(self.next)
+        zeros = F.zeros_like(g)
+        return (zeros, *(F.sum_to_size(zeros, shape) for shape in self.context))
 
 
 @final
@@ -300,6 +331,11 @@ class CopySlices(Node):
         if self.next[0] is None:
             return (None, *others)
         return (F.overwrite_view(g, first, steps), *others)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Those of the wrapped node, the first of them the base's."""
+        return tuple(map(public_edge, self.next[: len(self.saved.next_functions)]))
 
     def release(self, place: Any) -> None:
         """Forget what the wrapped node keeps; a node that keeps nothing can be run again."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, traced
@@ -93,6 +94,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return change_by(_relu_op, input) if inplace else _relu_op(input)
 
 
+@takes_tensors
 def relu_(input: Any) -> Any:
     """Replace negative elements by 0, in place."""
     return change_by(_relu_op, input)
@@ -120,6 +122,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return _run(_hardtanh_op, inplace, input, min_val, max_val)
 
 
+@takes_tensors
 def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Move each element into the bounds, in place."""
     return change_by(_hardtanh_op, input, min_val, max_val)
@@ -149,6 +152,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return _run(_leaky_relu_op, inplace, input, negative_slope)
 
 
+@takes_tensors
 def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
     """Shrink negative elements, in place."""
     return change_by(_leaky_relu_op, input, negative_slope)
@@ -188,6 +192,7 @@ def rrelu(
     return _run(_scaled_negative, inplace, input, factors)
 
 
+@takes_tensors
 def rrelu_(
     input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Any:
@@ -227,6 +232,7 @@ _prelu_kernel = binary(
 )
 
 
+@takes_tensors
 def prelu(input: Any, weight: Any) -> Any:
     """Each element if it is positive, else its product with its channel's learned factor."""
     count = weight._array.size
@@ -275,6 +281,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _run(_elu_op, inplace, input, alpha, 1.0, 1.0)
 
 
+@takes_tensors
 def elu_(input: Any, alpha: float = 1.0) -> Any:
     """Apply `elu` in place."""
     return change_by(_elu_op, input, alpha, 1.0, 1.0)
@@ -285,6 +292,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
     return _run(_elu_op, inplace, input, *_SELU)
 
 
+@takes_tensors
 def selu_(input: Any) -> Any:
     """Apply `selu` in place."""
     return selu(input, inplace=True)
@@ -297,6 +305,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _run(_celu_op, inplace, input, alpha, 1.0, 1.0 / alpha)
 
 
+@takes_tensors
 def celu_(input: Any, alpha: float = 1.0) -> Any:
     """Apply `celu` in place."""
     return celu(input, alpha, inplace=True)

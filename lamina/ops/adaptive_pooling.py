@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import raw, traced
 from lamina.core.samples import sample
@@ -129,6 +130,7 @@ def _avg(caller: str, rank: int, input: Any, output_size: Any) -> Any:
     return _AVG[rank](input, sizes)
 
 
+@takes_tensors
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The means of `output_size` windows that cover the last dimension as evenly as can be.
 
@@ -140,11 +142,13 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     return _AVG[2](input.unsqueeze(-2), (1, *sizes)).squeeze(-2)
 
 
+@takes_tensors
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last two dimensions as evenly as can be."""
     return _avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
+@takes_tensors
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last three dimensions as evenly as can be."""
     return _avg("adaptive_avg_pool3d", 3, input, output_size)
@@ -223,6 +227,7 @@ def _max(caller: str, rank: int, input: Any, output_size: Any, return_indices: b
     return found if return_indices else found[0]
 
 
+@takes_tensors
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that cover the last dimension as evenly as can be."""
     sizes = _output_sizes("adaptive_max_pool1d", 1, input, output_size)
@@ -232,16 +237,19 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return values.squeeze(-2)
 
 
+@takes_tensors
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that cover the last two dimensions evenly."""
     return _max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
+@takes_tensors
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that cover the last three dimensions evenly."""
     return _max("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
 
+@takes_tensors
 def adaptive_max_pool1d_with_indices(
     input: Any, output_size: Any, return_indices: bool = False
 ) -> Any:
@@ -249,6 +257,7 @@ def adaptive_max_pool1d_with_indices(
     return adaptive_max_pool1d(input, output_size, True)
 
 
+@takes_tensors
 def adaptive_max_pool2d_with_indices(
     input: Any, output_size: Any, return_indices: bool = False
 ) -> Any:
@@ -256,6 +265,7 @@ def adaptive_max_pool2d_with_indices(
     return adaptive_max_pool2d(input, output_size, True)
 
 
+@takes_tensors
 def adaptive_max_pool3d_with_indices(
     input: Any, output_size: Any, return_indices: bool = False
 ) -> Any:

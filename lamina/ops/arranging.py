@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
 from lamina.core.op import PROMOTE
@@ -72,6 +73,7 @@ def flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return flip_op(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
+@takes_tensors
 def fliplr(input: Tensor) -> Tensor:
     """A copy with the order of dimension 1 reversed: left and right exchanged."""
     if input._array.ndim < 2:
@@ -79,6 +81,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip_op(input, (1,))
 
 
+@takes_tensors
 def flipud(input: Tensor) -> Tensor:
     """A copy with the order of dimension 0 reversed: up and down exchanged."""
     if input._array.ndim < 1:
@@ -93,8 +96,6 @@ def _roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
         return np.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
     if len(shifts) != len(dims):
         raise refused(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if not input.ndim:
-        return input.copy()
     return np.roll(input, shifts, tuple(axis_of(dim, input.ndim) for dim in dims)).copy("C")
 
 
@@ -280,6 +281,7 @@ diag_embed = moving(
 )
 
 
+@takes_tensors
 def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
     """A matrix with a vector on its diagonal, or the diagonal of a matrix (a copy).
 
@@ -295,6 +297,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
     raise refused(f"diag(): Supports 1D or 2D tensors. Got {ndim}D", ["use diagonal or diag_embed"])
 
 
+@takes_tensors
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements on its diagonal."""
     return diag_embed(reshape(input, (-1,)), offset, 0, 1)
@@ -370,7 +373,7 @@ def _at_least(ndim: int, name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Each tensor with dimensions of size 1 added until it has {ndim}."
-    return function
+    return takes_tensors(function)
 
 
 atleast_1d = _at_least(1, "atleast_1d")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import offer, raw, traced
 from lamina.core.samples import sample
@@ -115,6 +116,7 @@ _attend = operation(
 )
 
 
+@takes_tensors
 def scaled_dot_product_attention(
     query: Any,
     key: Any,

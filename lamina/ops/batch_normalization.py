@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.inplace import inplace
 from lamina.core.modes import no_grad
@@ -174,6 +175,7 @@ def batch_norm(
     return out
 
 
+@takes_tensors
 def instance_norm(
     input: Any,
     running_mean: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
@@ -146,6 +147,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
+@takes_tensors
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to the shape they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):

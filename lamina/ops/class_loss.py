@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -173,6 +174,7 @@ def _check_classes(name: str, input: Any, target: Any) -> None:
         )
 
 
+@takes_tensors
 def nll_loss(
     input: Any,
     target: Any,
@@ -211,6 +213,7 @@ def nll_loss(
 # --- cross-entropy -----------------------------------------------------------------------------
 
 
+@takes_tensors
 def cross_entropy(
     input: Any,
     target: Any,

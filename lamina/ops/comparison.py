@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place, word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
@@ -65,6 +66,8 @@ gt = binary("gt", _ordered(np.greater), grad=None, doc="Whether each element is 
 ge = binary(
     "ge", _ordered(np.greater_equal), grad=None, doc="Whether each element is not below the other."
 )
+for _comparison in (eq, ne, lt, le, gt, ge):
+    _comparison.op.is_flat = True  # type: ignore[attr-defined]
 not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
 
 # --- tests of each element ---------------------------------------------------------------------
@@ -143,6 +146,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
+@takes_tensors
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same size and elements.
 
@@ -229,6 +233,7 @@ _choose = operation(
 )
 
 
+@takes_tensors
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """For each place, the element of `input` where the condition holds, else that of `other`.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import KEEP, TO_FLOAT, offer, raw
@@ -63,11 +64,13 @@ _imag_part = operation(
 )
 
 
+@takes_tensors
 def real(input: Any) -> Any:
     """A view of the real parts; a real tensor itself."""
     return _real_part(input) if input._array.dtype.kind == "c" else input
 
 
+@takes_tensors
 def imag(input: Any) -> Any:
     """A view of the imaginary parts; a real tensor has none and raises."""
     if input._array.dtype.kind != "c":
@@ -232,6 +235,7 @@ angle = unary(
 )
 
 
+@takes_tensors
 def conj(input: Any) -> Any:
     """The complex conjugate; a real tensor (or number) itself."""
     array = getattr(input, "_array", None)
@@ -251,6 +255,7 @@ _conj_physical = unary(
 )
 
 
+@takes_tensors
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """The complex conjugate of each element; a real tensor itself."""
     if out is None and input._array.dtype.kind != "c":

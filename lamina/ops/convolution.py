@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.convolution_checks import check, is_batched, sizes_of
@@ -234,6 +235,7 @@ def _convolve_transposed(
     return result if batched else result.squeeze(0)
 
 
+@takes_tensors
 def conv1d(
     input: Any,
     weight: Any,
@@ -261,6 +263,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@takes_tensors
 def conv2d(
     input: Any,
     weight: Any,
@@ -274,6 +277,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@takes_tensors
 def conv3d(
     input: Any,
     weight: Any,
@@ -287,6 +291,7 @@ def conv3d(
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
+@takes_tensors
 def conv_transpose1d(
     input: Any,
     weight: Any,
@@ -315,6 +320,7 @@ def conv_transpose1d(
     )  # fmt: skip
 
 
+@takes_tensors
 def conv_transpose2d(
     input: Any,
     weight: Any,
@@ -332,6 +338,7 @@ def conv_transpose2d(
     )  # fmt: skip
 
 
+@takes_tensors
 def conv_transpose3d(
     input: Any,
     weight: Any,

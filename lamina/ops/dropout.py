@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
 from lamina.ops.pointwise import mul
@@ -52,6 +53,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool
     return change_by(mul, input, kept) if inplace else mul(input, kept)
 
 
+@takes_tensors
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set elements to zero with probability `p`, and scale the others by `1 / (1 - p)`.
 
@@ -68,6 +70,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return _dropped(input, p, training, inplace)
 
 
+@takes_tensors
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set whole channels of (N, C, L) or (C, L) to zero with probability `p`."""
     ndim = input._array.ndim
@@ -78,6 +81,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _of_samples(input, p, training, inplace, ndim == 3)
 
 
+@takes_tensors
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set whole channels of (N, C, H, W) to zero with probability `p`.
 
@@ -93,6 +97,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped(input, p, training, inplace, features=True)
 
 
+@takes_tensors
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability `p`."""
     ndim = input._array.ndim

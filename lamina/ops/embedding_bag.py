@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.core.tensor import wrap
@@ -143,6 +144,7 @@ def _bags_of(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, 
     return input, wrap(numbers, None), starts.shape[0] - bool(include_last_offset)
 
 
+@takes_tensors
 def embedding_bag(
     input: Any,
     weight: Any,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import raw
 from lamina.core.samples import sample
@@ -124,6 +125,7 @@ def _pooled(
     return values, indices
 
 
+@takes_tensors
 def fractional_max_pool2d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -138,6 +140,7 @@ def fractional_max_pool2d_with_indices(
     )
 
 
+@takes_tensors
 def fractional_max_pool3d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -152,6 +155,7 @@ def fractional_max_pool3d_with_indices(
     )
 
 
+@takes_tensors
 def fractional_max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -175,6 +179,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
+@takes_tensors
 def fractional_max_pool3d(
     input: Any,
     kernel_size: Any,

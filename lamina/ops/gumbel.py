@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.core.arguments import takes_tensors
 from lamina.core.op import traced
 from lamina.core.tensor import wrap
 from lamina.ops.random import draw
@@ -11,6 +12,7 @@ from lamina.ops.random import draw
 __all__: list[str] = []
 
 
+@takes_tensors
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:

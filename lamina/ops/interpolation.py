@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.adaptive_pooling import (
@@ -231,6 +232,7 @@ def _target(
     return wanted, [None] * rank if recompute else list(scales)
 
 
+@takes_tensors
 def interpolate(
     input: Any,
     size: Any = None,
@@ -288,6 +290,7 @@ def interpolate(
     return _RESAMPLE[mode, rank](input, taps, sizes)
 
 
+@takes_tensors
 def upsample(
     input: Any,
     size: Any = None,
@@ -300,12 +303,14 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@takes_tensors
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "nearest"."""
     warnings.warn("upsample_nearest is deprecated; use interpolate instead", stacklevel=2)
     return interpolate(input, size, scale_factor, "nearest")
 
 
+@takes_tensors
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "bilinear" and aligned corners."""
     warnings.warn("upsample_bilinear is deprecated; use interpolate instead", stacklevel=2)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE
@@ -205,27 +206,32 @@ def _listed(tensors: Any, name: str) -> list[Tensor]:
     return found
 
 
+@takes_tensors
 def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The tensors joined side by side: vectors end to end, others along dimension 1."""
     parts = [at_least(x, 1) for x in _listed(tensors, "hstack")]
     return cat(parts, 0 if parts[0]._array.ndim == 1 else 1, out=out)
 
 
+@takes_tensors
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The tensors joined one below the other: vectors count as rows."""
     return cat([at_least(x, 2) for x in _listed(tensors, "vstack")], 0, out=out)
 
 
+@takes_tensors
 def row_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The tensors joined one below the other: another name of `vstack`."""
     return vstack(tensors, out=out)
 
 
+@takes_tensors
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The tensors joined along dimension 2."""
     return cat([at_least(x, 3) for x in _listed(tensors, "dstack")], 2, out=out)
 
 
+@takes_tensors
 def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The tensors joined along dimension 1: vectors count as columns."""
     parts = []

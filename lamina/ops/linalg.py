@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -135,6 +136,7 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
     return traced.cat([ones, traced.cumprod(factors, -1)], -1)
 
 
+@takes_tensors
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix of powers of a vector's elements, by default from the highest power down."""
     if x.ndim != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.op import traced
 from lamina.ops.affine import linear
 from lamina.ops.class_loss import cross_entropy
@@ -12,6 +13,7 @@ from lamina.ops.class_loss import cross_entropy
 __all__ = ["bilinear"]
 
 
+@takes_tensors
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     r"""$x_1^T W_o x_2 + b_o$ for each output $o$.
 
@@ -42,6 +44,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return made if bias is None else made + bias
 
 
+@takes_tensors
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import legacy_type, this_place
 from lamina.core.call import operation
 from lamina.core.modes import no_grad
@@ -106,6 +107,7 @@ embedding_weighted = operation(
 )
 
 
+@takes_tensors
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE
 from lamina.core.samples import sample
@@ -70,6 +71,7 @@ _mse = operation(
 )
 
 
+@takes_tensors
 def mse_loss(
     input: Any,
     target: Any,
@@ -110,6 +112,7 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return reduced_tensor(losses, reduction)
 
 
+@takes_tensors
 def l1_loss(
     input: Any,
     target: Any,
@@ -163,6 +166,7 @@ _smooth_l1 = operation(
 )
 
 
+@takes_tensors
 def smooth_l1_loss(
     input: Any,
     target: Any,
@@ -206,6 +210,7 @@ _huber = operation(
 )
 
 
+@takes_tensors
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:

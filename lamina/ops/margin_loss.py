@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -16,6 +17,7 @@ from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, r
 __all__: list[str] = []
 
 
+@takes_tensors
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -87,6 +89,7 @@ _multi_margin = operation(
 )
 
 
+@takes_tensors
 def multilabel_margin_loss(
     input: Any,
     target: Any,

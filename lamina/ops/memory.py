@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import channels_last, contiguous_format, preserve_format
@@ -81,6 +82,7 @@ alias = moving(
 )  # fmt: skip
 
 
+@takes_tensors
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph: no gradient flows through it.
 
@@ -96,7 +98,9 @@ def detach(input: Tensor) -> Tensor:
         note_cut(place, "detach", CUT_DETACH, [input], deep=False)
     else:
         made = wrap(input._array, (*place, "detach", None, root_of(input)), Tensor)
-    if input._cell is not INFERENCE:
+    if input._cell is INFERENCE:
+        made._cell = INFERENCE
+    else:
         made._cell = cell_of(input)
         made._cell.shared_at = place
     return made
@@ -105,9 +109,10 @@ def detach(input: Tensor) -> Tensor:
 offer("detach", lambda input: input, detach)
 
 
+@takes_tensors
 def detach_(input: Tensor) -> Tensor:
     """Take this very tensor out of the graph: it becomes a leaf without gradient."""
-    if input._view is not None:
+    if input._view is not None and not state.inference:
         raise errors.DetachOfView(
             "Can't detach views in-place. Use detach() instead: how this view depends on its base "
             "would be forgotten",
@@ -177,7 +182,7 @@ def _resized(self: Tensor, size: tuple[int, ...]) -> Tensor:
             f"Trying to create tensor with negative dimension: {dims(size)}",
             [(this_place(), "called here")],
         )
-    if self.requires_grad:
+    if self.requires_grad and not state.inference:
         raise errors.ResizeRefused(
             "cannot resize variables that require grad",
             [(this_place(), "resized here"), *made_note(self)],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
@@ -91,6 +92,7 @@ _layer_norm_op = operation(
 )
 
 
+@takes_tensors
 def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -188,6 +190,7 @@ _group_norm_op = operation(
 )
 
 
+@takes_tensors
 def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -270,6 +273,7 @@ _rms_norm_op = operation(
 )
 
 
+@takes_tensors
 def rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
@@ -298,6 +302,7 @@ def rms_norm(
 # --- lengths and neighbours --------------------------------------------------------------------
 
 
+@takes_tensors
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     r"""Vectors of length 1 along a dimension: $x / \max(\|x\|_p, \epsilon)$.
 
@@ -309,6 +314,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     return traced.div(input, length) if out is None else traced.div(input, length, out=out)
 
 
+@takes_tensors
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
@@ -143,6 +144,7 @@ def vector_norm(
     return _vector_norm_op(_cast(x, dtype), ord, dim, keepdim, out=out)
 
 
+@takes_tensors
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
     out: Any = None,
@@ -212,6 +214,7 @@ def _of_singular_values(values: Any, ord: Any) -> Any:
     return (traced.amax if ord > 0 else traced.amin)(values, -1)
 
 
+@takes_tensors
 def linalg_norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None,
     dtype: Any = None,
@@ -236,6 +239,7 @@ def linalg_norm(
     return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
 
 
+@takes_tensors
 def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
     dtype: Any = None,

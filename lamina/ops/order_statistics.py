@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -331,6 +332,7 @@ def _quantiles_in_front(
     return traced.reshape(found, (*lead, *shape))
 
 
+@takes_tensors
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
     interpolation: str = "linear", out: Any = None,
@@ -353,6 +355,7 @@ def quantile(
     return _into(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
 
 
+@takes_tensors
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
     interpolation: str = "linear", out: Any = None,

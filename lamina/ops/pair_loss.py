@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.op import traced
 from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced_tensor
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
+@takes_tensors
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     r"""The cosine of the angle between vectors along a dimension: $x \cdot y / |x| |y|$.
 
@@ -51,6 +53,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@takes_tensors
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norms of the differences of all pairs of rows: (N, M) to (N (N - 1) / 2)."""
     if input.dim() != 2:
@@ -78,6 +81,7 @@ def hinge_embedding_loss(
     return reduced_tensor(apart + together, reduction)
 
 
+@takes_tensors
 def margin_ranking_loss(
     input1: Any,
     input2: Any,

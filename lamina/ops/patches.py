@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops import convolution_kernels as kernels
@@ -93,6 +94,7 @@ def _check_counts(caller: str, kernel: Any, geometry: Geometry, sizes: Any) -> t
     return counts
 
 
+@takes_tensors
 def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
@@ -212,6 +213,7 @@ def conjugate_transpose(self: Tensor) -> Tensor:
     return _conjugated(transpose(self, 0, 1))
 
 
+@takes_tensors
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate of each matrix, transposed."""
     return matrix_adjoint(input)

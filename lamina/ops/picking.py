@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
@@ -255,6 +256,7 @@ embed_gather = operation(
 )  # fmt: skip
 
 
+@takes_tensors
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.constants import constant_like
@@ -158,6 +159,7 @@ def _as_line(windows: Windows) -> Windows:
     return Windows((1, *size), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
 
 
+@takes_tensors
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -191,6 +193,7 @@ def max_pool1d(
     return found.squeeze(-2)
 
 
+@takes_tensors
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -206,6 +209,7 @@ def max_pool2d(
     )
 
 
+@takes_tensors
 def max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -292,6 +296,7 @@ def _avg_pooled(
     return _AVG_POOLS[rank](input, windows, count_include_pad, divisor_override)
 
 
+@takes_tensors
 def avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -320,6 +325,7 @@ def avg_pool1d(
     return _AVG_POOLS[2](input.unsqueeze(-2), line, count_include_pad, None).squeeze(-2)
 
 
+@takes_tensors
 def avg_pool2d(
     input: Any,
     kernel_size: Any,
@@ -339,6 +345,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
+@takes_tensors
 def avg_pool3d(
     input: Any,
     kernel_size: Any,
@@ -355,6 +362,7 @@ def avg_pool3d(
     )  # fmt: skip
 
 
+@takes_tensors
 def max_pool1d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -368,6 +376,7 @@ def max_pool1d_with_indices(
     return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@takes_tensors
 def max_pool2d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -381,6 +390,7 @@ def max_pool2d_with_indices(
     return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@takes_tensors
 def max_pool3d_with_indices(
     input: Any,
     kernel_size: Any,

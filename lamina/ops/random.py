@@ -13,6 +13,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import generator as streams
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.inplace import replace_values
@@ -198,6 +199,7 @@ def randn(
     return _make("randn", "normal", size, generator, dtype, device, requires_grad, out)
 
 
+@takes_tensors
 def rand_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
@@ -209,6 +211,7 @@ def rand_like(
     )  # fmt: skip
 
 
+@takes_tensors
 def randn_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
@@ -250,6 +253,7 @@ def randint(
     return settle(array, "randint", requires_grad)
 
 
+@takes_tensors
 def randint_like(
     input: Tensor, low: Any = 0, high: Any = None, *, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, memory_format: Any = None,
@@ -381,6 +385,7 @@ def _probabilities(p: Any) -> Any:
     return chance
 
 
+@takes_tensors
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None,
     out: Any = None,
@@ -395,6 +400,7 @@ def multinomial(
     return settle(to_device(array, input.device), "multinomial")
 
 
+@takes_tensors
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Random counts of Poisson distributions with the input's elements as rates."""
     source = source_of(generator, input.device)

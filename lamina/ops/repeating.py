@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
@@ -77,6 +78,7 @@ def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     return repeat_op(self, sizes_of(given(repeats, named, "repeats"), "repeats"))
 
 
+@takes_tensors
 def tile(input: Tensor, dims: Any) -> Tensor:
     """A copy repeated so many times along the last dimensions.
 
@@ -93,6 +95,7 @@ def tile_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return tile(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
+@takes_tensors
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -145,6 +148,7 @@ _indices_repeated = operation(
 )
 
 
+@takes_tensors
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid: each vector expanded along all others.
 
@@ -190,6 +194,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
+@takes_tensors
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element of each vector, as rows."""
     for tensor in tensors:
@@ -200,6 +205,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@takes_tensors
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose `r` elements of a vector, in order, as rows."""
     if input._array.ndim != 1:

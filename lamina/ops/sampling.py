@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import raw
 from lamina.core.samples import sample
@@ -251,6 +252,7 @@ def _declare(rank: int) -> Any:
 _SAMPLE = {2: _declare(2), 3: _declare(3)}
 
 
+@takes_tensors
 def grid_sample(
     input: Any,
     grid: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import NOT_WRITTEN, PROMOTE, traced
@@ -214,6 +215,7 @@ def searchsorted(
     )
 
 
+@takes_tensors
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Any:

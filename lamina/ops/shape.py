@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
+from lamina.core.layouts import contiguous_format
 from lamina.core.op import offer
 from lamina.core.samples import sample
-from lamina.core.layouts import contiguous_format
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
 from lamina.ops.memory import clone, view_as_dtype
@@ -169,6 +170,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, other._array.shape)
 
 
+@takes_tensors
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` joined into one.
 
@@ -193,6 +195,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:start], length, *shape[end + 1 :]))
 
 
+@takes_tensors
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, without a copy if they lie row by row already."""
     if input._array.flags.c_contiguous:

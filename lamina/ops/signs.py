@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, NOT_WRITTEN, TO_FLOAT, ZERO
 from lamina.core.samples import sample
@@ -32,6 +33,7 @@ checked(neg, refuse("b", "Negation, the `-` operator, on a bool tensor is not su
 negative = neg
 
 
+@takes_tensors
 def positive(input: Any) -> Any:
     """The tensor itself. A tensor of bool raises."""
     if input._array.dtype.kind == "b":
@@ -135,5 +137,6 @@ heaviside = binary(
     _heaviside,
     grad={"input": NOT_WRITTEN, "other": NOT_WRITTEN},
     node_name="NotImplemented",
+    tensors="input other",
     doc="0 for negative elements, 1 for positive ones, the other element for zeros.",
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import KEEP, traced
@@ -149,6 +150,7 @@ logsigmoid = _plain(
 )
 
 
+@takes_tensors
 def softsign(input: Any) -> Any:
     r"""$x / (1 + |x|)$ of each element."""
     return input / (input.abs() + 1)
@@ -292,12 +294,14 @@ def _implied_dim(ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
+@takes_tensors
 def softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Exponentials along a dimension, divided by their sum."""
     dim = _implied_dim(input._array.ndim) if dim is None else dim
     return traced.softmax(converted(input, dtype), dim)
 
 
+@takes_tensors
 def log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of softmax, computed without loss."""
     dim = _implied_dim(input._array.ndim) if dim is None else dim

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import Make, Sample, sample
@@ -90,6 +91,7 @@ def converted(input: Any, dtype: Any) -> Any:
     return traced.cast_like_input(input, dtype.numpy)
 
 
+@takes_tensors
 def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     r"""Exponentials along a dimension, divided by their sum: $e^{x_i} / \sum_j e^{x_j}$.
 
@@ -100,6 +102,7 @@ def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     return _softmax_op(converted(input, dtype), dim, out=out)
 
 
+@takes_tensors
 def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     """The logarithm of softmax, computed without loss."""
     return _log_softmax_op(converted(input, dtype), dim, out=out)

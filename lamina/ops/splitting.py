@@ -10,6 +10,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import offer, raw, traced
@@ -183,6 +184,7 @@ def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, .
     return split(self, split_size, dim)
 
 
+@takes_tensors
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `chunks` parts along a dimension, or of fewer if they don't come out even.
 
@@ -206,6 +208,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-length // chunks), dim)
 
 
+@takes_tensors
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of parts along a dimension: a number of nearly equal ones, or cut at given indices."""
     shape = input._array.shape
@@ -254,17 +257,20 @@ def _split_at(name: str, least: int, dim: int, input: Tensor, sections: Any) -> 
     return tensor_split(input, sections, dim)
 
 
+@takes_tensors
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts side by side: along dimension 1, or 0 for a vector."""
     dim = 0 if input._array.ndim == 1 else 1
     return _split_at("hsplit", 1, dim, input, indices_or_sections)
 
 
+@takes_tensors
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts one below the other."""
     return _split_at("vsplit", 2, 0, input, indices_or_sections)
 
 
+@takes_tensors
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts along dimension 2."""
     return _split_at("dsplit", 3, 2, input, indices_or_sections)
@@ -345,6 +351,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
     return found if isinstance(found, tuple) else (found,)
 
 
+@takes_tensors
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As `chunk`, for parts of which nobody else uses the memory."""
     shape = input._array.shape
