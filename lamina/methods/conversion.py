@@ -3,7 +3,7 @@
 from lamina import dtypes
 from lamina.autograd.backward import backward_of
 from lamina.core.tensor import Tensor
-from lamina.ops import conversion, data, random
+from lamina.ops import conversion, data, random, random_filling
 
 Tensor.backward = backward_of
 Tensor.to = conversion.to
@@ -44,13 +44,13 @@ Tensor.new_empty = data.new_empty
 Tensor.new_full = data.new_full
 Tensor.new_empty_strided = data.new_empty_strided
 
-Tensor.uniform_ = random.uniform_
-Tensor.normal_ = random.normal_
+Tensor.uniform_ = random_filling.uniform_
+Tensor.normal_ = random_filling.normal_
 Tensor.bernoulli = random.bernoulli
-Tensor.bernoulli_ = random.bernoulli_
-Tensor.exponential_ = random.exponential_
-Tensor.log_normal_ = random.log_normal_
-Tensor.cauchy_ = random.cauchy_
-Tensor.geometric_ = random.geometric_
-Tensor.random_ = random.random_
+Tensor.bernoulli_ = random_filling.bernoulli_
+Tensor.exponential_ = random_filling.exponential_
+Tensor.log_normal_ = random_filling.log_normal_
+Tensor.cauchy_ = random_filling.cauchy_
+Tensor.geometric_ = random_filling.geometric_
+Tensor.random_ = random_filling.random_
 Tensor.multinomial = random.multinomial

@@ -12,8 +12,8 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
+from lamina.ops.draws import draw
 from lamina.ops.pointwise import mul
-from lamina.ops.random import draw
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]
 

@@ -14,8 +14,8 @@ from lamina.core.op import raw
 from lamina.core.samples import sample
 from lamina.core.tensor import wrap
 from lamina.ops.constants import constant_like
+from lamina.ops.draws import draw
 from lamina.ops.pooling_windows import per_dimension
-from lamina.ops.random import draw
 
 __all__: list[str] = []
 

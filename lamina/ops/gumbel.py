@@ -7,7 +7,7 @@ from typing import Any
 from lamina.core.arguments import takes_tensors
 from lamina.core.op import traced
 from lamina.core.tensor import wrap
-from lamina.ops.random import draw
+from lamina.ops.draws import draw
 
 __all__: list[str] = []
 

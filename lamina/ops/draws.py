@@ -1,0 +1,92 @@
+"""Drawing arrays from streams of random numbers, and the checks of what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import errors
+from lamina.core import generator as streams
+from lamina.core.blame.words import this_place
+from lamina.core.modes import door
+from lamina.core.streams import stream_of
+from lamina.core.tensor import Tensor
+from lamina.devices import CPU, backend_of, current_recorder, device, to_device
+from lamina.devices.layouts import fresh
+
+
+def draw(
+    method: str, generator: Any, shape: Sequence[int], kind: Any, place: device, *args: Any
+) -> Any:
+    """An array of random numbers: the stream's `method(shape, kind, *args)`, on a device."""
+    function = getattr(source_of(generator, place), method)
+    shape = tuple(shape)
+    if door.is_watched and (recorder := current_recorder()) is not None:
+        return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
+    if place.type == "meta":
+        return backend_of(place).empty(shape, kind)
+    array = function(shape, kind, *args)
+    return array if place is CPU else backend_of(place).constant(array)
+
+
+def source_of(generator: Any, place: device) -> streams.Generator:
+    """The stream for numbers on a device: a generator's, which must be of that kind of device."""
+    if generator is None:
+        return stream_of(place)
+    if generator.device.type != place.type and place.type != "meta":
+        raise errors.InvalidDevice(
+            f"Expected a '{place.type}' device type for generator but found "
+            f"'{generator.device.type}'",
+            [(this_place(), "drawn here")],
+            [f"make it on that device: torch.Generator(device={place.type!r})"],
+        )
+    found: streams.Generator = generator.stream
+    return found
+
+
+def draw_integers(
+    low: int, high: int, shape: Sequence[int], generator: Any, kind: Any, place: device
+) -> Any:
+    """An array of whole numbers from `low` to `high - 1`, on a device."""
+    if low >= high:
+        raise errors.InvalidArgument(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            [(this_place(), "drawn here")],
+            ["`high` is not included: give at least low + 1"],
+        )
+    return draw("whole", generator, shape, kind, place, low, high)
+
+
+def check_std(std: Any) -> None:
+    """Raise for a negative standard deviation."""
+    low: Any = std
+    if isinstance(std, Tensor):
+        low = std._array.min() if std._array.size else 0
+    if isinstance(low, int | float | np.generic) and low < 0:
+        raise errors.InvalidArgument(
+            f"normal expects all elements of std >= 0.0, but found {low}",
+            [(this_place(), "drawn here")],
+            ["a standard deviation is not negative"],
+        )
+
+
+def probabilities(p: Any) -> Any:
+    """Probabilities as a host array or a float; anything outside 0..1 raises."""
+    if not isinstance(p, Tensor):
+        chance: Any = float(p)
+        bad = not 0 <= chance <= 1
+    elif p.is_meta:
+        return 0.5
+    else:
+        chance = to_device(p._array, CPU)
+        bad = bool(((chance < 0) | (chance > 1) | (chance != chance)).any())
+    if bad:
+        raise errors.InvalidArgument(
+            f"bernoulli expects p >= 0 and p <= 1, got {p}" if not isinstance(p, Tensor)
+            else "Expected p_in >= 0 && p_in <= 1 to be true: a probability is outside 0..1",
+            [(this_place(), "drawn here")],
+            ["pass probabilities, for example torch.sigmoid(logits)"],
+        )  # fmt: skip
+    return chance

@@ -1,0 +1,103 @@
+"""Sources of random numbers: `Generator`, the default one, seeds and states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, final
+
+from lamina import errors
+from lamina.core import generator as streams
+from lamina.core.streams import restore, seed_all, states
+from lamina.core.tensor import Tensor
+from lamina.devices import CPU, to_device
+from lamina.ops.creation import place_of_device, settle
+
+
+@final
+class Generator:
+    """A source of random numbers of its own, with a seed and a state.
+
+    >>> import lamina
+    >>> first = lamina.rand(2, generator=lamina.Generator().manual_seed(1))
+    >>> bool((first == lamina.rand(2, generator=lamina.Generator().manual_seed(1))).all())
+    True
+    """
+
+    def __init__(self, device: Any = "cpu", stream: streams.Generator | None = None) -> None:
+        self.device = place_of_device(device)
+        self.stream = streams.Generator() if stream is None else stream
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over from a seed; returns the generator."""
+        self.stream.manual_seed(seed)
+        return self
+
+    def seed(self) -> int:
+        """Start over from a seed that nobody knows yet; returns it."""
+        return self.stream.seed()
+
+    def initial_seed(self) -> int:
+        """The seed that the generator last started from."""
+        return self.stream.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of 5056 bytes, in PyTorch's layout."""
+        return settle(self.stream.get_state(), "get_state")
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state` gave."""
+        if not isinstance(new_state, Tensor):
+            raise errors.ArgumentTypeError(
+                f"expected a torch.ByteTensor, but got {type(new_state).__name__}"
+            )
+        self.stream.set_state(to_device(new_state._array, CPU))
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state."""
+        return Generator(self.device, self.stream.clone())
+
+
+default_generator: Final = Generator(stream=streams.default_generator)
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generators of all devices; returns the CPU's."""
+    seed_all(seed)
+    return default_generator
+
+
+def seed() -> int:
+    """Seed the default generators of all devices from the system; returns the seed."""
+    found = default_generator.seed()
+    seed_all(found)
+    return found
+
+
+def initial_seed() -> int:
+    """The seed that the default generator last started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the default generator's state."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None, enabled: bool = True, device_type: str = "cuda"
+) -> Iterator[None]:
+    """A block that leaves the default generators as they were before."""
+    state = states() if enabled else None
+    try:
+        yield
+    finally:
+        if state is not None:
+            restore(state)

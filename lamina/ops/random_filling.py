@@ -1,0 +1,79 @@
+"""Filling tensors with random numbers, in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina import errors
+from lamina.core.blame.words import this_place
+from lamina.core.inplace import replace_values
+from lamina.core.tensor import Tensor
+from lamina.ops.draws import check_std, draw, draw_integers, probabilities
+
+
+def _fill(self: Tensor, name: str, method: str, generator: Any, *args: Any) -> Tensor:
+    array = draw(method, generator, self.shape, self._array.dtype, self.device, *args)
+    return replace_values(self, array, name)
+
+
+def uniform_(
+    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **old: Any
+) -> Tensor:
+    """Fill with uniform random numbers."""
+    from_ = old.get("from", old.get("a", from_))
+    to = old.get("b", to)
+    if from_ > to:
+        raise errors.InvalidArgument(
+            f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}",
+            [(this_place(), "drawn here")],
+        )
+    return _fill(self, "uniform", "uniform", generator, from_, to)
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with normal random numbers."""
+    check_std(std)
+    return _fill(self, "normal", "normal", generator, mean, std)
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones and zeros, ones with probability `p`."""
+    return _fill(self, "bernoulli", "chosen", generator, probabilities(p))
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with exponentially distributed numbers of rate `lambd`."""
+    return _fill(self, "exponential", "exponential", generator, lambd)
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+) -> Tensor:
+    """Fill with exponentials of normal random numbers."""
+    return _fill(self, "log_normal", "log_normal", generator, mean, std)
+
+
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+) -> Tensor:
+    """Fill with Cauchy distributed numbers."""
+    return _fill(self, "cauchy", "cauchy", generator, median, sigma)
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the number of tries up to the first success of probability `p`."""
+    return _fill(self, "geometric", "geometric", generator, p)
+
+
+def random_(
+    self: Tensor, from_: Any = None, to: Any = None, *, generator: Any = None, **old: Any
+) -> Tensor:
+    """Fill with whole numbers: below `to`, from `from_` up to `to`, or over the dtype's range."""
+    from_ = old.get("from", from_)
+    if from_ is None and to is None:
+        return _fill(self, "random", "random_full", generator)
+    low, high = (0, from_) if to is None else (from_, to)
+    array = draw_integers(
+        int(low), int(high), self.shape, generator, self._array.dtype, self.device
+    )
+    return replace_values(self, array, "random")
