@@ -1,0 +1,120 @@
+"""The differences that docs/differences.md names are there: both libraries answer as it says."""
+
+import contextlib
+import gc
+import re
+import warnings
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import lamina
+
+PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+
+
+def failure(call):
+    """The class of what a call raises; None if it raises nothing."""
+    try:
+        call()
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def failing_pass(t):
+    class Bad(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            raise ValueError("on purpose")
+
+    reached, other = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+    with contextlib.suppress(ValueError):
+        (Bad.apply(other) + reached * 2).sum().backward()
+    return reached.grad is None
+
+
+def create_graph(t):
+    class Tag:
+        pass
+
+    leaf, tag = t.ones(2, requires_grad=True), Tag()
+    leaf.tag, alive = tag, weakref.ref(tag)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (leaf * leaf * leaf).sum().backward(create_graph=True)
+    del leaf, tag
+    gc.collect()
+    return alive() is None
+
+
+def ctx(t):
+    seen = []
+
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    return Twice.apply(t.ones(2, requires_grad=True)).grad_fn is seen[0]
+
+
+def subclass(t):
+    class Special(t.Tensor):
+        pass
+
+    return type(Special([1.0, 2.0]) + 1) is Special
+
+
+def channels_last(t):
+    return t.ones(1, 3, 4, 4).to(memory_format=t.channels_last).stride()
+
+
+def small_integers(t):
+    return t.ones(2, dtype=t.uint16) + t.ones(2, dtype=t.uint16)
+
+
+# name on the page: (program, Lamina's answer, PyTorch's answer)
+DIFFERENCES = {
+    "error-class": (
+        lambda t: failure(lambda: t.ones(2) + t.ones(3)) is RuntimeError, False, True,
+    ),
+    "failing-pass": (failing_pass, True, False),
+    "create-graph": (create_graph, True, False),
+    "ctx": (ctx, False, True),
+    "numpy-input": (lambda t: failure(lambda: t.exp(np.zeros(2))), None, TypeError),
+    "stable-sort": (
+        lambda t: t.sort(t.tensor([1.0, 1, 1, 0, 0] * 5), descending=True)[1][:3].tolist()
+        == [0, 1, 2], True, False,
+    ),
+    "unsigned": (lambda t: failure(lambda: small_integers(t)), None, NotImplementedError),
+    "memory-format": (channels_last, (48, 16, 4, 1), (48, 1, 12, 3)),
+    "conj": (lambda t: t.tensor([1 + 2j]).conj().is_conj(), False, True),
+    "subclass": (subclass, False, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_both_answer_as_the_page_says(name):
+    program, ours, theirs = DIFFERENCES[name]
+
+    assert program(lamina) == ours
+    assert program(torch) == theirs
+
+
+def test_the_page_names_each_of_them():
+    named = set(re.findall(r"\[([a-z-]+)\]", PAGE.read_text(encoding="utf-8")))
+
+    assert named == DIFFERENCES.keys()
