@@ -54,6 +54,12 @@ WRITERS: frozenset[Callable[..., Any]] = frozenset(
 """Functions that write into their first argument."""
 
 
+ABOUT_MEMORY: Final[frozenset[Callable[..., Any]]] = frozenset(
+    {np.may_share_memory, np.shares_memory}
+)
+"""Questions that arrays of several devices may be in: the answer is no."""
+
+
 class DispatchedArray(NDArrayOperatorsMixin):
     """Attributes, methods and operators of an array that takes part in NumPy's dispatch.
 

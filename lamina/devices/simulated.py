@@ -24,6 +24,7 @@ from lamina.devices.backend import (
 )
 from lamina.devices.device import device
 from lamina.devices.dispatched import (
+    ABOUT_MEMORY,
     DispatchedArray,
     as_strided,
     get_item,
@@ -110,7 +111,8 @@ class SimulatedCudaArray(DispatchedArray):
         outputs, other_args, other_kwargs = split_outputs(function, args, kwargs)
         operands: list[Any] = []
         replace((other_args, other_kwargs), _ARRAYS, operands.append)
-        common_device(operands, outputs)
+        if function not in ABOUT_MEMORY:
+            common_device(operands, outputs)
         if function in _WAITING:
             simulation.counters.record_synchronization()
         result = function(*replace(args, _OURS, _host), **replace(kwargs, _OURS, _host))

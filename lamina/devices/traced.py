@@ -21,6 +21,7 @@ from lamina.devices.backend import (
 )
 from lamina.devices.device import device
 from lamina.devices.dispatched import (
+    ABOUT_MEMORY,
     WRITERS,
     DispatchedArray,
     get_item,
@@ -166,6 +167,8 @@ def _place(
 ) -> Place:
     """The device on which a call runs; indices may be on the host, as in `array[index]`."""
     operands: list[Any] = []
+    if function in ABOUT_MEMORY:
+        return array.device
     if function is get_item or function is set_item:
         indices: list[Any] = []
         replace(args[1 if function is get_item else 0], _ARRAYS, indices.append)

@@ -39,7 +39,7 @@ _embedding_op = operation(
     },
     halves_in_float=False,
     samples=lambda make: [
-        sample(make(4, 3), np.array([[0, 2], [2, 3]])), sample(make(4, 3), np.array([1, 0]), 1),
+        sample(make(4, 3), np.array([[0, 2], [2, 3]])), sample(make(4, 3), np.array([2, 0]), 1),
     ],
     doc="The rows of a table at some indices.",
 )  # fmt: skip
