@@ -16,6 +16,7 @@ from lamina.core.op import traced
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.views import inherits_flag
 
 
 def _listed(value: Any) -> list[Any]:
@@ -39,7 +40,7 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
     found = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         if gradient is None:
-            if not root.requires_grad:
+            if not root.requires_grad or inherits_flag(root):
                 raise blame.no_graph(index, root)
             if root._array.size != 1 or root.dtype.is_complex:
                 raise blame.non_scalar_root(root)
@@ -47,7 +48,7 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
             gradient = wrap(ones, (*here(), "backward", CUT_BACKWARD, None))
         else:
             blame.check_root_gradient(index, root, gradient)
-            if not root.requires_grad:
+            if not root.requires_grad or inherits_flag(root):
                 raise blame.no_graph(index, root)
             if gradient.device is not root.device:  # only a number can be elsewhere
                 gradient = gradient.to(root.device)  # type: ignore[attr-defined]

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamina import dtypes, errors
+from lamina import errors
 from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import KEEP, TO_FLOAT, Joint, Op, Rule, catalogue, raw, traced
-from lamina.core.promotion import as_array, is_array, is_half, narrow, promote, widen_halves
-from lamina.core.provenance import here
-from lamina.core.records import note_cut, note_unrecorded
-from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
 from lamina.core.origins import (
     CUT_INTEGER,
     CUT_NOT_DIFFERENTIABLE,
@@ -29,6 +25,10 @@ from lamina.core.origins import (
     NO_GRAD_VIEW,
     RECORDED,
 )
+from lamina.core.promotion import as_array, is_array, is_half, narrow, promote, widen_halves
+from lamina.core.provenance import here
+from lamina.core.records import note_cut, note_unrecorded
+from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
 from lamina.core.tensor import (
     Tensor,
     cell_of,
@@ -63,6 +63,11 @@ class OpNode(Node):
 
     def __call__(self, *gradients: Tensor) -> Any:
         """The gradients of the inputs, as tensors, given those of the outputs."""
+        if len(gradients) != self.outputs:
+            raise errors.ArgumentTypeError(
+                f"expected {self.outputs} arguments, got {len(gradients)} instead: a gradient for "
+                "each output"
+            )
         found = self.pull(traced, gradients[0] if self.outputs == 1 else list(gradients))
         return found[0] if len(found) == 1 else tuple(found)
 
@@ -208,7 +213,7 @@ def publish(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
 
 def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     """Run an operation on bound values: check, promote, compute, wrap, record."""
-    tensors = _checked_tensors(op, values)
+    tensors = checked_tensors(op, values)
     for tensor in tensors:
         if tensor._view is not None:
             refresh(tensor)
@@ -230,7 +235,7 @@ def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     return _wrap_results(op, values, tensors, result, records, wants)
 
 
-def _checked_tensors(op: Op, values: list[Any]) -> list[Tensor]:
+def checked_tensors(op: Op, values: list[Any]) -> list[Tensor]:
     """The tensors among the inputs, in order; lists are flattened. Bad kinds of input raise."""
     found: list[Tensor] = []
     for declared, position in zip(op.tensor_names, op.tensor_positions, strict=True):
@@ -432,6 +437,7 @@ def attach_view(
 ) -> None:
     """Tell a view its base and the step that makes it; it shares the base's version cell."""
     if source._cell is INFERENCE:
+        made._cell = INFERENCE
         return
     if made._array is source._array and not op.is_view:
         return
@@ -477,6 +483,7 @@ __all__ = [
     "Context",
     "OpNode",
     "as_array",
+    "checked_tensors",
     "compute",
     "context_of",
     "door",

@@ -21,13 +21,13 @@ from lamina.core import blame
 from lamina.core.call import OpNode, execute, publish
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
 from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, parameters_of, raw
-from lamina.core.records import LEAVES_NOTED, note_cut, note_unrecorded
-from lamina.core.provenance import internal_files, user_frame
-from lamina.core.samples import binary_samples, unary_samples
-from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
+from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
+from lamina.core.provenance import internal_files, user_frame
+from lamina.core.records import LEAVES_NOTED, note_cut, note_unrecorded
+from lamina.core.samples import binary_samples, unary_samples, without_numbers
+from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import refresh
@@ -416,14 +416,19 @@ def binary(
     grad: Mapping[str, Rule] | None,
     node_name: str | None = None,
     dtypes: str = PROMOTE,
+    tensors: str = "#input~ #other~",
     samples: Any = None,
     doc: str = "",
 ) -> Callable[..., Any]:
-    """Declare a pointwise operation on two tensors, or a tensor and a number.
+    """Declare a pointwise operation on two tensors, or a tensor and a number (marked `#`).
 
     Rules may ask for `input`, `other` and `out`. Broadcasting and promotion are undone here.
     """
     op = _declare(name, kernel, grad, _node_base(grad), node_name, dtypes, doc, samples)
+    op.tensor_names = tuple(tensors.split())
+    takes_number = op.tensor_names[1][0] == "#"
+    if not takes_number:
+        op.samples = without_numbers(op.samples)
     node_class: Any = op.node_class
     if grad is not None:
         node_class.rules = tuple(_five(grad[key], ("input", "other")) for key in ("input", "other"))
@@ -451,7 +456,7 @@ def binary(
             if view is not None and view.version != other._cell.version:
                 refresh(other)
             second = other
-        elif other.__class__ is float or other.__class__ is int:
+        elif takes_number and (other.__class__ is float or other.__class__ is int):
             y = other
             second = NUMBER
         else:

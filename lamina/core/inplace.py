@@ -18,7 +18,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import compute, edge_of, execute
+from lamina.core.call import checked_tensors, compute, edge_of, execute
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import Op, camel
@@ -117,7 +117,7 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
         raise blame.not_a_tensor(op, op.tensor_names[0], target)
     if target._view is not None:
         refresh(target)
-    others = [v for v in _flat(values[1:]) if isinstance(v, Tensor)]
+    others = checked_tensors(op, values)[1:]
     wants = target.requires_grad or any(other.requires_grad for other in others)
     # An operation without derivatives, such as logical_not_, leaves the graph as it is.
     records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)
@@ -182,14 +182,6 @@ def _overwriting(node_name: str) -> type[Overwrite]:
 def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
     result = compute(op, values, tensors)
     return result[0] if isinstance(result, tuple) else result
-
-
-def _flat(values: list[Any]) -> list[Any]:
-    return [
-        item
-        for value in values
-        for item in (value if isinstance(value, list | tuple) else (value,))
-    ]
 
 
 def _frozen(op: Op, target: Tensor, values: list[Any]) -> Tensor:

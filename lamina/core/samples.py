@@ -74,3 +74,8 @@ def binary_samples(low: float = -2.0, high: float = 2.0) -> Samples:
         sample(make(2, 3, low=low, high=high), make(low=low, high=high)),
         sample(make(2, 3, low=low, high=high), 1.5),
     ]
+
+
+def without_numbers(samples: Samples) -> Samples:
+    """Those of an operation's samples that have arrays only, for one that takes no numbers."""
+    return lambda make: [s for s in samples(make) if all(hasattr(a, "dtype") for a in s.args)]

@@ -127,7 +127,12 @@ class Tensor(ArrayFacts):
         if wanted and self._cell is INFERENCE and not state.inference:
             raise blame.inference_requires_grad(self)
         self._note_flag(bool(wanted))
-        self._requires_grad = bool(wanted)
+        # A view of something that requires grad goes on doing so.
+        self._requires_grad = bool(wanted) or (
+            self._view is not None
+            and self._view.base._requires_grad
+            and self.dtype.is_differentiable
+        )
 
     def _note_flag(self, wanted: bool) -> None:
         """Note where gradients were asked for or declined; and a flag set on a passing `.data`."""
@@ -243,6 +248,7 @@ class Tensor(ArrayFacts):
             alias = wrap(self._array, (*here(), "data", CUT_DATA, None))
         else:
             alias = wrap(self._array, (*here(), "data", None, root_of(self)))
+        alias._cell = INFERENCE if self._cell is INFERENCE else None
         alias.__dict__["data_of"] = weakref.ref(self)
         return alias
 

@@ -131,11 +131,22 @@ Tensor.lerp, Tensor.lerp_ = powers.lerp, powers.lerp_
 
 # --- signs -------------------------------------------------------------------------------------
 
+
+def _abs_(self: Any) -> Any:
+    """Replace each element by its absolute value."""
+    if self._array.dtype.kind == "c":
+        raise errors.DtypeError(
+            "In-place abs is not supported for complex tensors.",
+            help=["use `x.abs()`, which is real"],
+        )
+    return change_by(signs.abs, self)
+
+
 Tensor.neg = Tensor.negative = signs.neg
 Tensor.neg_ = Tensor.negative_ = inplace(signs.neg)
 Tensor.positive = signs.positive
 Tensor.abs = Tensor.absolute = signs.abs
-Tensor.abs_ = Tensor.absolute_ = inplace(signs.abs)
+Tensor.abs_ = Tensor.absolute_ = _abs_
 Tensor.sign, Tensor.sign_ = signs.sign, inplace(signs.sign)
 Tensor.sgn, Tensor.sgn_ = signs.sgn, inplace(signs.sgn)
 Tensor.signbit = signs.signbit

@@ -98,6 +98,7 @@ Tensor.__setitem__ = indexing.set_item
 Tensor.__contains__ = indexing.contains
 Tensor.copy_ = filling.copy_
 Tensor.fill_ = filling.fill_
+Tensor.fill_diagonal_ = filling.fill_diagonal_
 Tensor.zero_ = filling.zero_
 Tensor.index_put = indexing.index_put
 Tensor.index_put_ = indexing.index_put_

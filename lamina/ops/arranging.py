@@ -18,9 +18,9 @@ from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import CPU, backend_of
 from lamina.ops.axes import axes_of, axis_of, given, sizes_of
-from lamina.ops.creation import place_of_device
 from lamina.ops.indexing_rules import refused
 from lamina.ops.joining import at_least, rows_first
+from lamina.ops.making import place_of_device
 from lamina.ops.shape import reshape
 from lamina.ops.windows import diagonal_copy
 

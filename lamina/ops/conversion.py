@@ -12,7 +12,7 @@ from lamina.core import blame
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
-from lamina.core.modes import door
+from lamina.core.modes import door, state
 from lamina.core.tensor import Tensor
 from lamina.devices import (
     CPU,
@@ -24,8 +24,8 @@ from lamina.devices import (
     resolve,
     to_device,
 )
-from lamina.ops.creation import place_of_device
 from lamina.ops.data import from_numpy
+from lamina.ops.making import place_of_device
 
 __all__ = ["from_dlpack", "is_complex", "is_floating_point", "is_tensor", "numel"]
 
@@ -216,7 +216,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the tensor's own memory (with `force`, over a copy where needed)."""
     if force:
         return self.detach().cpu()._array  # type: ignore[attr-defined]
-    if self.requires_grad:
+    if self.requires_grad and state.grad_enabled:
         raise blame.numpy_of_requiring(self)
     if self.device is not CPU:
         raise errors.NumpyOfDeviceTensor(

@@ -89,6 +89,7 @@ logaddexp = binary(
         "input": lambda F, g, input, out: g * F.conj(F.exp(input - out)),
         "other": lambda F, g, other, out: g * F.conj(F.exp(other - out)),
     },
+    tensors="input~ other~",
     doc=r"$\log(e^x + e^y)$ of each pair of elements, without overflow.",
 )
 logaddexp2 = binary(
@@ -98,6 +99,7 @@ logaddexp2 = binary(
         "input": lambda F, g, input, out: g * F.exp2(input - out),
         "other": lambda F, g, other, out: g * F.exp2(other - out),
     },
+    tensors="input~ other~",
     doc=r"$\log_2(2^x + 2^y)$ of each pair of elements, without overflow.",
 )
 for _sum in (logaddexp, logaddexp2):
@@ -138,7 +140,9 @@ def _xlogy_declared(name: str, number: int, samples: Any) -> Any:
 
 
 _xlogy_tensors = _xlogy_declared(
-    "xlogy", 0, lambda make: binary_samples(0.5, 2.0)(make)[:3]  # numbers have forms of their own
+    "xlogy",
+    0,
+    lambda make: binary_samples(0.5, 2.0)(make)[:3],  # numbers have forms of their own
 )
 _xlogy_of_number = _xlogy_declared(
     "xlogy_of_number", 1, lambda make: [sample(1.5, make(3, 4, low=0.5))]

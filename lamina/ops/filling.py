@@ -18,7 +18,7 @@ from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE
 from lamina.devices import device_of
 from lamina.ops.indexing_rules import ndarray, refused
-from lamina.ops.numbers import fill_choice, number_as
+from lamina.ops.numbers import check_target, fill_choice, number_as
 
 __all__ = ["fill"]
 
@@ -71,6 +71,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     place = device_of(self._array)
     if place is not device_of(src._array) and place.type != "meta":
         src = src.to(place)
+    check_target("copy_", self, src)
     _check_expands(self, src)
     return apply_inplace(_copy_op.op, self, [self, src])  # type: ignore[attr-defined]
 
@@ -79,16 +80,15 @@ def _check_expands(self: Tensor, src: Tensor) -> None:
     shape, other = self._array.shape, src._array.shape
     if shape == other:
         return
-    for back in range(1, len(other) + 1):
-        wanted = shape[-back] if back <= len(shape) else 1
-        if other[-back] not in (1, wanted):
+    for back in range(1, min(len(other), len(shape)) + 1):
+        if other[-back] != shape[-back] and 1 not in (other[-back], shape[-back]):
             raise errors.WriteShapeMismatch(
-                f"The size of tensor a ({wanted}) must match the size of tensor b "
-                f"({other[-back]}) at "
-                f"non-singleton dimension {max(len(shape), len(other)) - back}",
+                f"The size of tensor a ({shape[-back]}) must match the size of tensor b "
+                f"({other[-back]}) at non-singleton dimension "
+                f"{max(len(shape), len(other)) - back}",
                 [(this_place(), "copied here")],
             )
-    if len(other) > len(shape):
+    if len(other) > len(shape) or np.broadcast_shapes(shape, other) != shape:
         raise errors.WriteShapeMismatch(
             f"output with shape {dims(shape)} doesn't match the broadcast shape {dims(other)}",
             [(this_place(), "copied here")],
@@ -161,6 +161,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         self._array.fill(number_as(value, self._array.dtype))
         note_written(self)
         return self
+    check_target("fill_", self, value)
     chosen = _fill_form(value, _fill_number_in_place, _fill_tensor_in_place)
     return apply_inplace(chosen.op, self, [self, value])
 
@@ -182,3 +183,38 @@ def zero_(self: Tensor) -> Tensor:
         note_written(self)
         return self
     return apply_inplace(_zero.op, self, [self])  # type: ignore[attr-defined]
+
+
+# --- a diagonal ------------------------------------------------------------------------------------
+
+
+def _fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    shape = input.shape
+    if len(shape) < 2:
+        raise refused("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise refused("all dimensions of input must be of equal length")
+    step, count = 1, 1
+    for length in shape[:0:-1]:
+        count *= length
+        step += count
+    end = input.size if wrap or len(shape) > 2 else shape[1] * shape[1]
+    flat = input.reshape(-1).copy()
+    flat[:end:step] = number_as(fill_value, input.dtype)
+    return flat.reshape(shape)
+
+
+fill_diagonal = operation(
+    "fill_diagonal",
+    _fill_diagonal,
+    grad={"input": lambda F, g, wrap: F.fill_diagonal(g, 0, wrap)},
+    halves_in_float=False,
+    samples=lambda make: [sample(make(3, 3), 1.5), sample(make(5, 2), 0.0, True)],
+    doc="One value on the main diagonal, which goes on below with `wrap` in a tall matrix.",
+)
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write one value over the main diagonal."""
+    op = fill_diagonal.op  # type: ignore[attr-defined]
+    return apply_inplace(op, self, [self, fill_value, wrap])

@@ -82,6 +82,7 @@ def _simplified(part: Any) -> Any:
 
 
 def index_tensor(part: Tensor) -> Any:
+    """A tensor as a part of an index: uint8 counts as a mask, and 0-dim numbers as ints."""
     kind = part._array.dtype
     if kind.kind == "b":
         return part
@@ -126,7 +127,7 @@ def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
         used += dims_used(part)
     if used > len(shape):
         if not shape and len(parts) == 1:
-            _refuse_on_number(parts[0])
+            refuse_on_number(parts[0])
         raise too_many(len(shape))
     found = Parsed()
     axis = dim = 0  # in the indexed tensor, and in the view made so far
@@ -170,7 +171,10 @@ def parse(tensor: Tensor, index: Any, is_written: bool = False) -> Parsed:
 
 def beside(tensor: Tensor, indices: list[Tensor]) -> list[Tensor]:
     """Index tensors on the device of what they index: from host memory they go anywhere."""
-    if all([t._array.__class__ is np.ndarray for t in (tensor, *indices)]):
+    for indexer in (tensor, *indices):
+        if indexer._array.__class__ is not np.ndarray:
+            break
+    else:
         return indices
     place = device_of(tensor._array)
     found = []
@@ -199,6 +203,7 @@ def _truth(found: Parsed, mask: Tensor, dim: int) -> int:
 
 
 def check_bounds(index: int, size: int, dim: int) -> None:
+    """Raise if a position is outside a dimension."""
     if not -size <= index < size:
         raise errors.IndexOutOfRange(
             f"index {index} is out of bounds for dimension {dim} with size {size}",
@@ -206,7 +211,7 @@ def check_bounds(index: int, size: int, dim: int) -> None:
         )
 
 
-def _refuse_on_number(part: Any) -> None:
+def refuse_on_number(part: Any) -> None:
     """Raise for an int or a slice as the only index of a tensor without dimensions."""
     if part.__class__ is int:
         if part == 0:
@@ -219,21 +224,23 @@ def _refuse_on_number(part: Any) -> None:
 
 
 def too_many(ndim: int) -> errors.InvalidIndex:
+    """The error for more indices than dimensions."""
     return errors.InvalidIndex(
         f"too many indices for tensor of dimension {ndim}", [(this_place(), "indexed here")]
     )
 
 
 def no_dimensions() -> errors.InvalidIndex:
+    """The error for an index of a tensor without dimensions."""
     return errors.InvalidIndex(
         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
-        "C++ "
-        "to convert a 0-dim tensor to a number",
+        "C++ to convert a 0-dim tensor to a number",
         [(this_place(), "indexed here")],
     )
 
 
 def range_of(part: slice, size: int) -> tuple[int, int, int]:
+    """The start, stop and step of a slice of `size` elements."""
     try:
         start, stop, step = part.indices(size)
     except (TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ from lamina.core import blame
 from lamina.core.blame.words import dims, legacy_type, this_place
 from lamina.core.inplace import apply_inplace, note_written
 from lamina.core.modes import door, state
+from lamina.core.op import traced
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import INFERENCE
@@ -28,9 +29,9 @@ from lamina.ops.index_parts import (
     check_bounds,
     dims_used,
     index_tensor,
-    no_dimensions,
     parse,
     range_of,
+    refuse_on_number,
     too_many,
 )
 from lamina.ops.indexing_rules import ndarray, numpy_key, refused
@@ -51,7 +52,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     if kind is int:
         shape = self._array.shape
         if not shape:
-            raise no_dimensions()
+            refuse_on_number(index)
         if not -shape[0] <= index < shape[0]:
             check_bounds(index, shape[0], 0)
         return select(self, 0, index)
@@ -136,16 +137,19 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if parsed.indices:
         places, indices = tuple(parsed.places), beside(seen, parsed.indices)
         put_at(seen, indices, places, _as_value(seen, value), False)
-    elif isinstance(value, Tensor):
-        copy_(seen, _without_leading_ones(value, seen._array.ndim))
+    elif isinstance(value, Tensor) and (value._array.ndim or value.device is not self.device):
+        copy_(seen, _without_leading_ones(value))
     else:
         fill_(seen, _as_value(seen, value))
 
 
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    while value._array.ndim > ndim and value._array.shape[0] == 1:
-        value = select(value, 0, 0)
-    return value
+def _without_leading_ones(value: Tensor) -> Tensor:
+    shape = value._array.shape
+    if not shape or shape[0] != 1:
+        return value
+    first = next((k for k, length in enumerate(shape) if length != 1), len(shape))
+    shorter: Tensor = traced.reshape(value, shape[first:])
+    return shorter
 
 
 def _as_value(target: Tensor, value: Any) -> Tensor:
@@ -157,9 +161,8 @@ def _as_value(target: Tensor, value: Any) -> Tensor:
             (*here(), "fill", None, None),
         )
     if value._array.dtype != target._array.dtype:
-        converted: Tensor = value.to(target.dtype)
-        return converted
-    return value
+        value = value.to(target.dtype)
+    return _without_leading_ones(value)
 
 
 def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
@@ -262,6 +265,12 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of `index_put`."""
+    if not isinstance(values, Tensor):
+        raise errors.ArgumentTypeError(
+            "index_put_(): argument 'values' (position 2) must be Tensor, not "
+            f"{type(values).__name__}",
+            [(this_place(), "called here")],
+        )
     found, places = _index_list("index_put_", self, indices)
     return put_at(self, found, places, values, accumulate)
 

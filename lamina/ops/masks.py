@@ -13,7 +13,7 @@ from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.indexing_rules import kind_name, refused
-from lamina.ops.numbers import fill_choice, number_as
+from lamina.ops.numbers import check_target, fill_choice, number_as
 from lamina.ops.shape import flatten
 
 __all__ = [
@@ -206,6 +206,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place form of `masked_fill`."""
+    check_target("masked_fill_", self, value)
     chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
     return apply_inplace(chosen.op, self, [self, mask, value])
 

@@ -61,15 +61,15 @@ def _general_mm(input: Any, mat2: Any, out: Any = None) -> Any:
 
 
 def _check_mm(input: Tensor, mat2: Tensor) -> None:
+    shape, other = input._array.shape, mat2._array.shape
+    if shape[1] != other[0]:
+        raise product_mismatch(input, mat2, shape, other)
     if input._array.dtype != mat2._array.dtype:
         raise product_dtypes(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{c_name(input.dtype)} != {c_name(mat2.dtype)}",
             [input, mat2],
         )
-    shape, other = input._array.shape, mat2._array.shape
-    if shape[1] != other[0]:
-        raise product_mismatch(input, mat2, shape, other)
     refuse_bool("addmm_impl_cpu_", input._array)
 
 
@@ -186,8 +186,11 @@ def _general_matmul(input: Any, other: Any, out: Any = None) -> Any:
 
 
 def _check_batched(input: Tensor, other: Tensor) -> None:
+    shape, size = input._array.shape, other._array.shape
+    folded = len(shape) <= 2 or len(size) <= 2
+    if folded:
+        _check_inner(input, other, shape, size)
     if input._array.dtype != other._array.dtype:
-        folded = input.ndim <= 2 or other.ndim <= 2
         raise product_dtypes(
             f"expected m1 and m2 to have the same dtype, but got: {c_name(input.dtype)} != "
             f"{c_name(other.dtype)}"
@@ -196,11 +199,13 @@ def _check_batched(input: Tensor, other: Tensor) -> None:
             [input, other],
         )
     refuse_bool("bmm", input._array)
-    shape, size = input._array.shape, other._array.shape
-    if len(shape) > 2 and len(size) > 2:
+    if not folded:
         _check_batch_sizes(input, other, shape[:-2], size[:-2])
-    inner = size[-2] if len(size) > 1 else size[0]
-    if shape[-1] != inner:
+        _check_inner(input, other, shape, size)
+
+
+def _check_inner(input: Tensor, other: Tensor, shape: Any, size: Any) -> None:
+    if shape[-1] != (size[-2] if len(size) > 1 else size[0]):
         if len(shape) > 2 and len(size) > 2:
             raise _batch_mismatch(input, other, shape, size)
         rows = int(np.prod(shape[:-1]))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core import blame
 from lamina.core.blame.words import this_place
+from lamina.core.modes import state
 from lamina.core.tensor import Tensor
 from lamina.ops.indexing_rules import refused
 
@@ -31,7 +33,7 @@ def number_as(value: Any, kind: np.dtype[Any]) -> Any:
         value = value.item()
     if kind.kind == "c":
         return complex(value)
-    if isinstance(value, complex):
+    if isinstance(value, complex) and kind.kind != "b":
         if value.imag:
             raise _does_not_fit(value, kind)
         value = value.real
@@ -56,6 +58,12 @@ def _does_not_fit(value: Any, kind: np.dtype[Any]) -> errors.InvalidArgument:
         f"value cannot be converted to type {word} without overflow: {value!r} does not fit",
         [(this_place(), "written here")],
     )
+
+
+def check_target(name: str, target: Tensor, value: Any) -> None:
+    """Raise if a tensor may not be written to now, before anything is said about the value."""
+    wants = target.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
+    blame.check_inplace(name, target, wants and state.grad_enabled)
 
 
 def fill_choice(name: str, value: Any, with_number: Any, with_tensor: Any) -> Any:

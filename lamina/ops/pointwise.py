@@ -105,6 +105,10 @@ def _check_alpha(input: Any, alpha: Any) -> None:
     kind = input.dtype.kind
     if isinstance(alpha, bool) and kind != "b":
         raise errors.DtypeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, complex) and kind != "c":
+        raise errors.DtypeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
     if isinstance(alpha, float | complex) and kind in "iub":
         raise errors.DtypeError(
             "For integral input tensors, argument alpha must not be a floating point number.",
@@ -125,9 +129,16 @@ _add_scaled = operation(
     samples=_scaled_samples,
     doc="A sum with the second input multiplied by a number first.",
 )
+
+
+def _sub_scaled_kernel(input: Any, other: Any, alpha: Any) -> Any:
+    _check_alpha(input, alpha)
+    return np.subtract(input, other * _as_kind(alpha, other))
+
+
 _sub_scaled = operation(
     "sub_scaled",
-    lambda input, other, alpha: _add_scaled_kernel(input, other, -alpha),
+    _sub_scaled_kernel,
     tensors="#input #other",
     grad={
         "input": SAME,
@@ -138,6 +149,9 @@ _sub_scaled = operation(
     samples=_scaled_samples,
     doc="A difference with the second input multiplied by a number first.",
 )
+
+
+_sub_scaled.op.check = _no_truth_values
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:

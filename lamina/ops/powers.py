@@ -231,6 +231,7 @@ hypot = binary(
         "input": lambda F, g, input, out: g * (input / out),
         "other": lambda F, g, other, out: g * (other / out),
     },
+    tensors="input~ other~",
     samples=binary_samples(0.5, 2.0),
     doc=r"The length of each pair of elements: $\sqrt{x^2 + y^2}$.",
 )
@@ -251,6 +252,7 @@ ldexp = binary(
         "other": lambda F, g, out: g * F.conj(out) * 0.6931471805599453,
     },
     dtypes=TO_FLOAT,
+    tensors="input~ other~",
     doc="Each element times two to the power of the other: $x 2^y$.",
 )
 
@@ -286,7 +288,7 @@ def _check_value(input: Any, value: Any) -> None:
 addcmul = operation(
     "addcmul",
     _addcmul,
-    tensors="input #tensor1 #tensor2",
+    tensors="input tensor1 tensor2",
     grad={
         "input": SAME,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(tensor2 * value),
@@ -310,7 +312,7 @@ def _addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 addcdiv = operation(
     "addcdiv",
     _addcdiv,
-    tensors="input #tensor1 #tensor2",
+    tensors="input tensor1 tensor2",
     grad={
         "input": SAME,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(value / tensor2),

@@ -294,6 +294,7 @@ maximum = binary(
         "input": lambda F, g, input, other: _share(F, g, input > other, input == other),
         "other": lambda F, g, input, other: _share(F, g, other > input, input == other),
     },
+    tensors="input~ other~",
     doc="The larger of each pair of elements; NaN if one is NaN.",
 )
 minimum = binary(
@@ -303,6 +304,7 @@ minimum = binary(
         "input": lambda F, g, input, other: _share(F, g, input < other, input == other),
         "other": lambda F, g, input, other: _share(F, g, other < input, input == other),
     },
+    tensors="input~ other~",
     doc="The smaller of each pair of elements; NaN if one is NaN.",
 )
 for _choice in (maximum, minimum):
@@ -320,6 +322,7 @@ fmax = binary(
         "input": lambda F, g, input, other: F.where(_first_of(F, input >= other, other), g, 0),
         "other": lambda F, g, input, other: F.where(_first_of(F, input >= other, other), 0, g),
     },
+    tensors="input~ other~",
     doc="The larger of each pair of elements; a NaN loses against a number.",
 )
 fmin = binary(
@@ -329,6 +332,7 @@ fmin = binary(
         "input": lambda F, g, input, other: F.where(_first_of(F, input <= other, other), g, 0),
         "other": lambda F, g, input, other: F.where(_first_of(F, input <= other, other), 0, g),
     },
+    tensors="input~ other~",
     doc="The smaller of each pair of elements; a NaN loses against a number.",
 )
 

@@ -137,6 +137,6 @@ heaviside = binary(
     _heaviside,
     grad={"input": NOT_WRITTEN, "other": NOT_WRITTEN},
     node_name="NotImplemented",
-    tensors="input other",
+    tensors="input~ other~",
     doc="0 for negative elements, 1 for positive ones, the other element for zeros.",
 )

@@ -93,6 +93,7 @@ atan2 = binary(
         "other": lambda F, g, input, other: g * -_over_square(F, input, other),
     },
     dtypes=TO_FLOAT,
+    tensors="input~ other~",
     samples=binary_samples(0.3, 2.0),
     doc="The angle of each point $(y, x)$, in radians from the positive x axis.",
 )

@@ -6,8 +6,8 @@ went wrong, or is about to.
 """
 
 from lamina.core.blame.calls import (
-    check_devices,
     check_derivatives,
+    check_devices,
     dim_out_of_range,
     kernel_failed,
     not_a_tensor,
@@ -52,6 +52,7 @@ from lamina.core.blame.words import (
 )
 from lamina.core.blame.writes import (
     check_inplace,
+    check_no_partial_overlap,
     check_out,
     check_out_device,
     check_out_dtype,
@@ -71,6 +72,7 @@ __all__ = [
     "check_inference_saved",
     "check_inplace",
     "check_nan",
+    "check_no_partial_overlap",
     "check_node_hook_result",
     "check_out",
     "check_out_device",

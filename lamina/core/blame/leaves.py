@@ -138,7 +138,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 def check_assigned_data(tensor: Any, value: Any) -> None:
     """Raise unless `value` can become the memory of a tensor."""
     if not hasattr(value, "_array"):
-        raise errors.DataMismatch(
+        raise errors.ArgumentTypeError(
             f"Variable data has to be a tensor, but got {type(value).__name__}",
             [(this_place(), "assigned here")],
             ["make one of it first: `torch.as_tensor(...)`"],

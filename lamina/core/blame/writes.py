@@ -69,6 +69,40 @@ def _overlaps(array: Any) -> bool:
     )
 
 
+def check_no_partial_overlap(target: Any, other: Any) -> None:
+    """Raise if another input shares a part of the written-to memory, in another arrangement.
+
+    The result would depend on the order in which elements are written.
+    """
+    written, read = target._array, other._array
+    if written is read or not (written.__class__ is read.__class__ is np.ndarray):
+        return
+    if not np.may_share_memory(written, read) or not (_is_dense(written) and _is_dense(read)):
+        return
+    same = written.shape == read.shape and written.strides == read.strides
+    if same and written.ctypes.data == read.ctypes.data:
+        return
+    raise errors.OverlappingWrite(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location. Please clone() the tensor before performing the operation.",
+        [(this_place(), "written here"), *made_note(other, "this input shares memory")],
+        [f"read from a copy: `{plain_name(other) or 't'}.clone()`"],
+    )
+
+
+def _is_dense(array: Any) -> bool:
+    """Whether elements fill their memory without gaps, in some order of dimensions."""
+    if array.flags.forc:
+        return True
+    expected = array.itemsize
+    for step, length in sorted(zip(array.strides, array.shape, strict=True)):
+        if length != 1:
+            if step != expected:
+                return False
+            expected *= length
+    return True
+
+
 def _leaf(target: Any) -> errors.LeafModified:
     name = a_name(target)
     place = this_place()
