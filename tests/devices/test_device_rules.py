@@ -9,10 +9,10 @@ import pytest
 import lamina as torch
 from lamina.nn import functional as F
 
-POINTWISE = (
+POINTWISE = (  # noqa: SIM905
     "add sub mul div floor_divide remainder fmod pow atan2 maximum minimum fmax fmin hypot eq ne "
     "lt le gt ge logical_and logical_or logical_xor copysign logaddexp xlogy float_power isclose"
-).split()  # noqa: SIM905  a list would take thirty lines
+).split()
 
 
 @pytest.fixture(autouse=True)
