@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core import blame
 from lamina.core.modes import door
 from lamina.core.op import offer
-from lamina.core.provenance import here
-from lamina.core.tensor import Tensor, wrap
-from lamina.core.versions import next_stamp
+from lamina.core.tensor import Tensor
 from lamina.devices import (
     CPU,
     backend_of,
     current_default,
-    current_recorder,
     device,
-    resolve,
     set_default,
+)
+from lamina.ops.making import (
+    checked_kind,
+    computed,
+    delivered,
+    filled,
+    place_of_device,
+    settle,
+    size_of,
 )
 
 __all__ = [
@@ -30,12 +33,6 @@ __all__ = [
     "get_default_device", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor",
     "set_default_device", "zeros", "zeros_like",
 ]  # fmt: skip
-
-def place_of_device(where: Any) -> device:
-    """The device that a `device=` argument names; the default device for None."""
-    if where is None:
-        return current_default()
-    return resolve(where if isinstance(where, device) else device(where))
 
 
 def set_default_device(device: Any) -> None:
@@ -48,84 +45,12 @@ def get_default_device() -> device:
     return current_default()
 
 
-def size_of(size: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that `*size` means: numbers, or one sequence of them. Negative lengths raise."""
-    if len(size) == 1 and isinstance(size[0], list | tuple):
-        size = size[0]
-    try:
-        shape = tuple(int(length.__index__()) for length in size)
-    except (AttributeError, TypeError):
-        wrong = next(s for s in size if not hasattr(s, "__index__"))
-        raise errors.ArgumentTypeError(
-            f"a size must be a sequence of ints, not one with {type(wrong).__name__}: {wrong!r}",
-            help=["give whole numbers, as in `torch.zeros(2, 3)`"],
-        ) from None
-    if any(length < 0 for length in shape):
-        raise errors.NegativeSize(
-            f"Dimension size must be non-negative: trying to create a tensor with negative "
-            f"dimension {min(shape)}: {list(shape)}",
-            help=["sizes are 0 or larger"],
-        )
-    return shape
-
-
-def settle(array: Any, name: str, requires_grad: bool = False) -> Tensor:
-    """A new leaf around an array, made where the user's program is now."""
-    made = wrap(array, (*here(), name, None, None))
-    if requires_grad:
-        if array.dtype.kind not in "fcV":
-            raise blame.integer_requires_grad(dtypes.from_numpy(array.dtype), at_creation=True)
-        made._requires_grad = True
-        made.__dict__["asked_at"] = (next_stamp(), *made._origin[:2])
-    return made
-
-
-def filled(shape: tuple[int, ...], value: Any, kind: np.dtype[Any], place: device) -> Any:
-    """An array with the same number everywhere, on a device (or in the program being captured)."""
-    if door.is_watched and (recorder := current_recorder()) is not None:
-        return recorder.create(np.full, shape, value, dtype=kind, on=place)
-    try:
-        if place is CPU:
-            return np.full(shape, value, kind) if value else np.zeros(shape, kind)
-        array = backend_of(place).empty(shape, kind)
-    except (MemoryError, ValueError) as error:
-        raise errors.OutOfMemoryError(
-            f"not enough memory for a tensor of shape {list(shape)} and dtype {kind}: {error}",
-            help=["make it smaller, or use device='meta' if only the shape matters"],
-        ) from None
-    array.fill(value)
-    return array
-
-
-def computed(make: Callable[..., Any], place: device, *args: Any) -> Any:
-    """What a NumPy function makes, on a device (or in the program being captured)."""
-    if door.is_watched and (recorder := current_recorder()) is not None:
-        return recorder.create(make, *args, on=place)
-    array = make(*args)
-    return array if place is CPU else backend_of(place).constant(array)
-
-
-def _checked_kind(dtype: Any) -> dtypes.dtype:
-    if dtype is None:
-        return dtypes.get_default_dtype()
-    if not isinstance(dtype, dtypes.dtype):
-        raise errors.InvalidDtype(
-            f"dtype must be a torch.dtype, not {type(dtype).__name__}",
-            help=["for example dtype=torch.float32"],
-        )
-    return dtype
-
-
 def _full(
     name: str, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, out: Any
 ) -> Tensor:
-    kind = _checked_kind(dtype if dtype is not None or out is None else out.dtype)
+    kind = checked_kind(dtype if dtype is not None or out is None else out.dtype)
     array = filled(size_of(size), value, kind.numpy, place_of_device(device))
-    if out is not None:
-        out.resize_(array.shape).copy_(wrap(array, None))
-        result: Tensor = out
-        return result
-    return settle(array, name, requires_grad)
+    return delivered(array, name, requires_grad, out)
 
 
 def zeros(
@@ -157,7 +82,7 @@ def empty(
     """A tensor whose elements are not set to anything in particular."""
     place = place_of_device(device)
     if place is CPU and out is None and not door.is_watched:
-        return settle(np.empty(size_of(size), _checked_kind(dtype).numpy), "empty", requires_grad)
+        return settle(np.empty(size_of(size), checked_kind(dtype).numpy), "empty", requires_grad)
     return _full("empty", size, 0, dtype, device, requires_grad, out)
 
 
@@ -181,7 +106,7 @@ def _like(
         raise errors.ArgumentTypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    kind = input._array.dtype if dtype is None else _checked_kind(dtype).numpy
+    kind = input._array.dtype if dtype is None else checked_kind(dtype).numpy
     place = input.device if device is None else place_of_device(device)
     array = filled(input._array.shape, value, kind, place)
     return settle(_with_strides_of(array, input._array, place), name, requires_grad)
@@ -251,7 +176,7 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A tensor of given sizes and strides (in elements), its elements not set."""
     shape = size_of((tuple(size),))
-    kind = _checked_kind(dtype).numpy
+    kind = checked_kind(dtype).numpy
     count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
     place = place_of_device(device)
     flat = filled((count,), 0, kind, place)
@@ -266,7 +191,7 @@ def empty_permuted(
     """A tensor whose dimensions lie in memory in a given order, its elements not set."""
     shape = size_of((tuple(size),))
     lengths = [shape[k] for k in physical_layout]
-    array = filled(tuple(lengths), 0, _checked_kind(dtype).numpy, place_of_device(device))
+    array = filled(tuple(lengths), 0, checked_kind(dtype).numpy, place_of_device(device))
     return settle(np.transpose(array, np.argsort(physical_layout)), "empty_permuted", requires_grad)
 
 
@@ -322,12 +247,8 @@ def _ranged(
     name: str, make: Any, args: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool,
     out: Any,
 ) -> Tensor:  # fmt: skip
-    array = computed(make, place_of_device(where), *args, _checked_kind(dtype).numpy)
-    if out is not None:
-        out.resize_(array.shape).copy_(wrap(array, None))
-        result: Tensor = out
-        return result
-    return settle(array, name, requires_grad)
+    array = computed(make, place_of_device(where), *args, checked_kind(dtype).numpy)
+    return delivered(array, name, requires_grad, out)
 
 
 def range(

@@ -12,7 +12,8 @@ from lamina.core.blame.words import this_place
 from lamina.core.origins import CUT_COPIED
 from lamina.core.tensor import Tensor, tensors_in
 from lamina.devices import CPU, backend_of
-from lamina.ops.creation import empty_strided, filled, place_of_device, settle, size_of
+from lamina.ops.creation import empty_strided
+from lamina.ops.making import filled, place_of_device, settle, size_of
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "tensor"]
 

@@ -9,7 +9,7 @@ from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device, resolve, to_device
 from lamina.devices.simulation import simulation
-from lamina.ops.creation import settle
+from lamina.ops.making import settle
 
 __all__ = [
     "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed",

@@ -11,7 +11,7 @@ from lamina.core import generator as streams
 from lamina.core.streams import restore, seed_all, states
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, to_device
-from lamina.ops.creation import place_of_device, settle
+from lamina.ops.making import place_of_device, settle
 
 
 @final

@@ -17,7 +17,6 @@ from lamina.core.inplace import replace_values
 from lamina.core.op import ZERO
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
-from lamina.ops.creation import place_of_device, settle, size_of
 from lamina.ops.draws import check_std, draw, draw_integers, probabilities, source_of
 from lamina.ops.generators import (
     Generator,
@@ -29,6 +28,7 @@ from lamina.ops.generators import (
     seed,
     set_rng_state,
 )
+from lamina.ops.making import place_of_device, settle, size_of
 
 __all__ = [
     "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
