@@ -10,7 +10,7 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
-from lamina.core.op import NOT_WRITTEN
+from lamina.core.op import NOT_WRITTEN, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.indexing_rules import (
@@ -305,29 +305,27 @@ def _extreme_rule(
 def _product_rule(
     F: Any, g: Any, input: Any, dim: int, index: Any, src: Any, own: bool, out: Any
 ) -> Any:
-    """The product of the other factors: a division where none is zero, else counted out."""
+    """The product of the other factors: the result divided by a part, or a product without it."""
     zero, one = F.zeros_like(g), F.ones_like(g)
     part = _reached(F, src, index)
-    self_zero, part_zero = input == 0, part == 0
-    zeros_of_part = F.where(part_zero, F.gather(one, dim, index), F.gather(zero, dim, index))
-    start = F.where(self_zero, one, zero) if own else zero
-    zeros = F.scatter_add(start, dim, index, zeros_of_part)
-    factor = F.where(self_zero, one, input) if own else one
-    safe_part = F.where(part_zero, F.gather(one, dim, index), part)
-    product = F.scatter_reduce(factor, dim, index, safe_part, "prod", include_self=own)
-    others = F.where(zeros == 0, product, zero)
-    alone = F.where(zeros == 1, product, zero)
-    weighted, weighted_alone = g * F.conj(others), g * F.conj(alone)
-    own_grad = g  # for an element that is kept, or replaced and then left out
+    is_zero = part == 0
+    is_zero_there = F.where(is_zero, F.gather(one, dim, index), F.gather(zero, dim, index))
+    zeros = F.scatter_add(zero, dim, index, is_zero_there)
+    if F is traced and zeros.device.type == "cpu" and bool(F.any(zeros > 1)):
+        raise errors.NotDifferentiable(
+            "scatter_reduce(): the second derivative of a product with more than one zero in src "
+            "at one position is not implemented",
+            help=["keep zeros out of src, or ask for first derivatives only"],
+        )
+    others = g  # for an element that is kept, or replaced and then left out
     if own:
-        own_grad = weighted / F.conj(F.where(self_zero, one, input))
-        own_grad = F.where(self_zero, weighted_alone, own_grad)
-    part_grad = F.where(
-        part_zero,
-        F.gather(weighted_alone, dim, index),
-        F.gather(weighted, dim, index) / F.conj(safe_part),
-    )
-    return own_grad, part_grad
+        others = g * F.conj(F.scatter_reduce(one, dim, index, part, "prod", include_self=True))
+    nonzero = F.where(is_zero, F.gather(one, dim, index), part)
+    start = input if own else one
+    alone = F.scatter_reduce(start, dim, index, nonzero, "prod", include_self=own)
+    alone = F.where(zeros == 1, g * F.conj(alone), zero)
+    share = F.gather(g * F.conj(out), dim, index) / F.conj(nonzero)
+    return others, F.where(is_zero, F.gather(alone, dim, index), share)
 
 
 _REDUCE_RULES = {
