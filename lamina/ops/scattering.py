@@ -332,6 +332,7 @@ _REDUCE_RULES = {
     "sum": _sum_rule, "prod": _product_rule, "mean": _mean_rule, "amax": _extreme_rule,
     "amin": _extreme_rule,
 }  # fmt: skip
+_onto = np.array([0, 0, 1, 1])
 _spread_rows = np.array([[2, 0, 2, 1], [0, 0, 2, 1]])
 scatter_reduce = operation(
     "scatter_reduce",
@@ -342,6 +343,13 @@ scatter_reduce = operation(
         sample(make.distinct(3, 4), 0, _spread_rows, make.distinct(2, 4), reduce, include_self=own)
         for reduce in _REDUCERS
         for own in (True, False)
+    ]
+    + [
+        sample(np.array([0.0, 2.0, 3.0]), 0, _onto, np.array([3.0, 4.0, 0.0, 0.5]), "prod"),
+        sample(
+            np.array([0.0, 2.0, 3.0]), 0, _onto, np.array([3.0, 4.0, 0.0, 0.5]), "prod",
+            include_self=False,
+        ),
     ],
     doc="A copy with elements of `src` reduced into the places that the indices name.",
 )
