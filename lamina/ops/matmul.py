@@ -97,11 +97,11 @@ def _matmul(input: Any, other: Any) -> Any:
         wide = _matmul(input.astype(np.float32), other.astype(np.float32))
         return wide.astype(input.dtype)
     if other.ndim <= 2 and input.ndim <= 2:
-        return input.dot(other)
+        return dot_of(input, other)
     if other.ndim == 2 and input.flags.c_contiguous:
         # One large product instead of one for each matrix of the batch.
         shape = input.shape
-        return input.reshape(rows_of(shape)).dot(other).reshape((*shape[:-1], other.shape[1]))
+        return dot_of(input.reshape(rows_of(shape)), other).reshape((*shape[:-1], other.shape[1]))
     return np.matmul(input, other)
 
 

@@ -119,7 +119,7 @@ def _addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     b, n, k = batch1.shape
     # The sum over the batch is one product: the batch joins the dimension that is summed over.
     rows = batch1.transpose(1, 0, 2).reshape((n, b * k))
-    product = rows.dot(batch2.reshape((b * k, batch2.shape[2])))
+    product = dot_of(rows, batch2.reshape((b * k, batch2.shape[2])))
     return _scaled(product, input, beta, alpha, product.shape)
 
 

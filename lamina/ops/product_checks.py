@@ -55,7 +55,8 @@ def dot_of(x: Any, y: Any) -> Any:
     """The product of two arrays of at most two dimensions; halves are multiplied in float32."""
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return x.astype(np.float32).dot(y.astype(np.float32)).astype(x.dtype)
-    return x.dot(y)
+    # The method is 0.2 us faster; the function also takes an array and one that stands for another.
+    return x.dot(y) if x.__class__ is y.__class__ else np.dot(x, y)
 
 
 def refuse_bool(name: str, array: Any) -> None:
