@@ -304,6 +304,9 @@ def _reduced_index(input: Tensor, dim: int, index: Tensor, source: Tensor, reduc
         )
     shape = input._array.shape
     axis = _check_rows("index_reduce_", input._array, dim, index._array, source._array)
+    if not shape:
+        number: Tensor = traced.view(index, source._array.shape)
+        return number
     wide = traced.view(index, (1,) * axis + (-1,) + (1,) * (len(shape) - axis - 1))
     found: Tensor = traced.broadcast_to(wide, source._array.shape)
     return found
