@@ -83,7 +83,8 @@ def _extended_type(name: str) -> np.dtype[Any]:
             f"the dtype {name} needs the package ml_dtypes",
             help=["pip install 'lamina[full]'", "or use float32 or float16, which NumPy has"],
         ) from None
-    return np.dtype(getattr(module, name))
+    found: np.dtype[Any] = np.dtype(getattr(module, name))
+    return found
 
 
 bool_ = dtype("bool", BOOL, 1, is_signed=False)

@@ -51,7 +51,7 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
             if not root.requires_grad or inherits_flag(root):
                 raise blame.no_graph(index, root)
             if gradient.device is not root.device:  # only a number can be elsewhere
-                gradient = gradient.to(root.device)  # type: ignore[attr-defined]
+                gradient = gradient.to(root.device)
             if gradient._array.dtype != root._array.dtype:
                 gradient = traced.cast_like_input(gradient, root._array.dtype)
         found.append(gradient)

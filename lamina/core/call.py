@@ -16,7 +16,7 @@ from lamina import errors
 from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
-from lamina.core.op import KEEP, TO_FLOAT, Joint, Op, Rule, catalogue, raw, traced
+from lamina.core.op import KEEP, TO_FLOAT, Declared, Joint, Op, Rule, catalogue, raw, traced
 from lamina.core.origins import (
     CUT_INTEGER,
     CUT_NOT_DIFFERENTIABLE,
@@ -37,7 +37,7 @@ from lamina.core.tensor import (
     wrap,
 )
 from lamina.core.versions import INFERENCE, next_stamp
-from lamina.core.views import View, refresh
+from lamina.core.views import Steps, View, refresh
 from lamina.devices import CPU, current_recorder, device_of
 
 
@@ -168,7 +168,7 @@ def operation(
     halves_in_float: bool = True,
     samples: Any = None,
     doc: str = "",
-) -> Callable[..., Any]:
+) -> Declared:
     """Declare an operation; returns the function that users call on tensors.
 
     `tensors` names the tensor parameters in order ("input other"): a `*` before a name marks a
@@ -197,15 +197,16 @@ def operation(
     return publish(op, call)
 
 
-def publish(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+def publish(op: Op, call: Any) -> Declared:
     """Give a caller its public face, and put kernel and caller where rules find them."""
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
-    call.op = op  # type: ignore[attr-defined]
+    call.op = op
     catalogue[op.name] = op
     setattr(raw, op.name, op.kernel)
     setattr(traced, op.name, call)
-    return call
+    public: Declared = call
+    return public
 
 
 # --- the general way ---------------------------------------------------------------------------
@@ -214,9 +215,10 @@ def publish(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
 def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     """Run an operation on bound values: check, promote, compute, wrap, record."""
     tensors = checked_tensors(op, values)
-    for tensor in tensors:
-        if tensor._view is not None:
-            refresh(tensor)
+    if op.is_differentiable:
+        for tensor in tensors:
+            if tensor._view is not None:
+                refresh(tensor)
     wants = any(tensor._requires_grad for tensor in tensors)
     if out is not None:
         blame.check_out(op.name, out, wants and state.grad_enabled, tensors)
@@ -266,7 +268,7 @@ def _bring_numbers(op: Op, values: list[Any], tensors: list[Tensor]) -> None:
     for position in op.tensor_positions:
         value = values[position]
         if isinstance(value, Tensor) and value._requires_grad and places:
-            values[position] = value.to(next(iter(places)))  # type: ignore[attr-defined]
+            values[position] = value.to(next(iter(places)))
 
 
 def _is_allowed(declared: str, value: Any) -> bool:
@@ -451,9 +453,9 @@ def attach_view(
         creation = MULTIPLE
     if not state.grad_enabled:
         creation = INFERENCE_VIEW if state.inference else NO_GRAD_VIEW
-    if parent is None:
-        base, steps = source, (step,)
-    else:
+    base = source
+    steps: Steps = (step,)
+    if parent is not None:
         base, steps = parent.base, (*parent.steps, step)
         if creation is RECORDED:
             creation = parent.creation

@@ -7,7 +7,7 @@ from typing import Any
 from lamina import dtypes
 from lamina.core import blame
 from lamina.core.layouts import Size, strided
-from lamina.core.versions import INFERENCE, VersionCell
+from lamina.core.versions import INFERENCE
 from lamina.devices import backend_of, device, device_of
 
 
@@ -17,7 +17,8 @@ class ArrayFacts:
     __slots__ = ("_array", "_cell", "_shape")
 
     _array: Any
-    _cell: VersionCell | None
+    _cell: Any
+    """The `VersionCell`, made when first needed; every view has its base's."""
     # The array's shape once somebody asked for it: comparing two of these tells whether a sum
     # broadcasts, and saves 0.08 us an op. `set_array` forgets it.
     _shape: tuple[int, ...] | None

@@ -21,7 +21,7 @@ from lamina.core import blame
 from lamina.core.call import OpNode, execute, publish
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Op, Rule, parameters_of, raw
+from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule, parameters_of, raw
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
 from lamina.core.provenance import internal_files, user_frame
@@ -310,7 +310,7 @@ def unary(
     dtypes: str = TO_FLOAT,
     samples: Any = None,
     doc: str = "",
-) -> Callable[..., Any]:
+) -> Declared:
     """Declare a pointwise operation on one tensor.
 
     The rule may ask for `input` and `out`. Integers become the default float type with TO_FLOAT.
@@ -419,7 +419,7 @@ def binary(
     tensors: str = "#input~ #other~",
     samples: Any = None,
     doc: str = "",
-) -> Callable[..., Any]:
+) -> Declared:
     """Declare a pointwise operation on two tensors, or a tensor and a number (marked `#`).
 
     Rules may ask for `input`, `other` and `out`. Broadcasting and promotion are undone here.

@@ -20,7 +20,7 @@ from lamina.core.call import Context, OpNode, as_array, execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Op, Rule, parameters_of
+from lamina.core.op import KEEP, Declared, Op, Rule, parameters_of
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
@@ -56,7 +56,7 @@ def moving(
     is_view: bool = True,
     samples: Any = None,
     doc: str = "",
-) -> Callable[..., Any]:
+) -> Declared:
     """Declare an operation that moves the elements of one tensor: a view, or a copy.
 
     The rule may ask for `input_shape`, `input_dtype` and the arguments of the call, not for values.

@@ -179,10 +179,10 @@ def product_caller(op: Op, general: General) -> Callable[..., Any]:
         ):
             return general(input, other, None)
         view = input._view
-        if view is not None and view.version != input._cell.version:  # type: ignore[union-attr]
+        if view is not None and view.version != input._cell.version:
             refresh(input)
         view = other._view
-        if view is not None and view.version != other._cell.version:  # type: ignore[union-attr]
+        if view is not None and view.version != other._cell.version:
             refresh(other)
         try:
             result = x.dot(y)

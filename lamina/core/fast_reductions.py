@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from lamina import errors
 from lamina.core.call import Context, OpNode, as_array, execute, publish
-from lamina.core.fast import FLOAT32, FLOAT64, _frame, _new, unrecorded
+from lamina.core.fast import _frame, _new, unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Op, Rule
+from lamina.core.op import KEEP, Declared, Op, Rule
+from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
@@ -53,7 +54,7 @@ def reduction(
     node_names: tuple[str, str],
     samples: Any,
     doc: str,
-) -> Callable[..., Any]:
+) -> Declared:
     """Declare a reduction of all elements (`<name>_all`) or along dimensions (`<name>`).
 
     The kernel has the parameters (input, dim, keepdim, *, dtype), with None for `dim` and `dtype`
@@ -83,7 +84,7 @@ def reduction(
         if kind is not FLOAT32 and kind is not FLOAT64:
             return reduce(input, dim, keepdim, dtype, out)
         view: Any = input._view
-        if view is not None and view.version != input._cell.version:  # type: ignore[union-attr]
+        if view is not None and view.version != input._cell.version:
             refresh(input)
         op, node_class = along, from_along
         if dim is WHOLE:

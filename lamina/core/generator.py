@@ -379,7 +379,7 @@ class Generator:
         """`bernoulli`, its arguments in the order that all distributions share."""
         return self.bernoulli(p, shape, dtype)
 
-    def shuffled(self, shape: Shape, dtype: Any) -> Array:
+    def shuffled(self, shape: tuple[int], dtype: Any) -> Array:
         """`permutation`, its arguments in the order that all distributions share."""
         return self.permutation(*shape).astype(dtype, copy=False)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from lamina.core import blame
 from lamina.core.call import checked_tensors, compute, edge_of, execute
+from lamina.core.hooks import hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import Op, camel
@@ -26,9 +27,9 @@ from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
-from lamina.core.tensor import Tensor, cell_of, hooks_of, note_change_through_data, refresh, wrap
+from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
-from lamina.core.views import replay
+from lamina.core.views import refresh, replay
 from lamina.devices import current_recorder
 
 

@@ -84,8 +84,9 @@ class Mode:
 
     def __call__(self, function: Any) -> Any:
         if inspect.isclass(function):
-            function.__init__ = self(function.__init__)
-            return function
+            made: Any = function
+            made.__init__ = self(made.__init__)
+            return made
         if inspect.isgeneratorfunction(function):
             return self._decorate_generator(function)
 

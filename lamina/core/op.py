@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from types import CodeType
+from typing import Any, Final, NamedTuple, Protocol, final
 
 from lamina import errors
 from lamina.core.node import Node
@@ -48,7 +49,7 @@ def _innermost(function: Any) -> Any:
 
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, keyword-only ones last."""
-    code = _innermost(function).__code__
+    code: CodeType = _innermost(function).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
@@ -276,6 +277,15 @@ class Op:
         return found | {
             f"_saved_{n}": property(_static_reader(self.names.index(n))) for n in statics
         }
+
+
+class Declared(Protocol):
+    """A declared operation as users call it: a function on tensors that carries its record."""
+
+    op: Op
+    __name__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def _reader(slot: int) -> Callable[[Any], Any]:

@@ -101,6 +101,7 @@ def _show_gradients(screen: Screen, model: Digits) -> None:
     screen.line("and the leaves keep what arrived (intermediates passed theirs on):")
     screen.line()
     for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, "backward() reaches every parameter"
         norm = parameter.grad.norm().item()
         shape = "x".join(map(str, parameter.shape))
         screen.line(f"    {name:<16} {shape:>8}   |grad| = {norm:.4f}")

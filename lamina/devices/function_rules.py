@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamina.devices.backend import NoValues
 from lamina.devices.layouts import (
     Layout,
-    NoValues,
     as_layouts,
     fresh,
     in_order_of,

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from lamina.devices.backend import META, Backend, Counters, HostArray, register_device_type
+from lamina.devices.backend import (
+    META,
+    Backend,
+    Counters,
+    HostArray,
+    NoValues,
+    register_device_type,
+)
 from lamina.devices.dispatched import as_strided
-from lamina.devices.layouts import NoValues, fresh
+from lamina.devices.layouts import fresh
 from lamina.devices.traced import TracedArray
 
 if TYPE_CHECKING:  # numpy.typing takes 4 ms to import

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.devices.backend import HostArray
+from lamina.devices.backend import HostArray, NoValues
 from lamina.devices.dispatched import replace
-from lamina.devices.layouts import Layout, NoValues, fresh, in_order_of
+from lamina.devices.layouts import Layout, fresh, in_order_of
 from lamina.errors import NotSupported
 
 SAMPLE_LIMIT: Final = 64 << 20

@@ -15,6 +15,7 @@ from lamina.devices.backend import (
     CPU,
     META,
     MixedDevices,
+    NoValues,
     common_device,
     device_of,
     register_array_type,
@@ -30,7 +31,7 @@ from lamina.devices.dispatched import (
     set_item,
     split_outputs,
 )
-from lamina.devices.layouts import Layout, NoValues, fresh
+from lamina.devices.layouts import Layout, fresh
 from lamina.devices.recorders import recorders
 from lamina.devices.recording import Program, Ref, Step
 from lamina.devices.rule_table import RULES

@@ -246,7 +246,7 @@ def _equality(function: Any) -> Any:
     return compare
 
 
-Tensor.__eq__, Tensor.__ne__ = _equality(comparison.eq), _equality(comparison.ne)  # type: ignore[method-assign]
+Tensor.__eq__, Tensor.__ne__ = _equality(comparison.eq), _equality(comparison.ne)
 Tensor.__lt__, Tensor.__le__ = comparison.lt, comparison.le
 Tensor.__gt__, Tensor.__ge__ = comparison.gt, comparison.ge
 for _names, _function in (

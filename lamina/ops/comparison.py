@@ -67,7 +67,7 @@ ge = binary(
     "ge", _ordered(np.greater_equal), grad=None, doc="Whether each element is not below the other."
 )
 for _comparison in (eq, ne, lt, le, gt, ge):
-    _comparison.op.is_flat = True  # type: ignore[attr-defined]
+    _comparison.op.is_flat = True
 not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
 
 # --- tests of each element ---------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _same_dtype(input: Any, other: Any) -> None:
         )
 
 
-isclose.op.check = _same_dtype  # type: ignore[attr-defined]
+isclose.op.check = _same_dtype
 
 
 def allclose(

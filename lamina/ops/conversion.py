@@ -215,7 +215,7 @@ def tolist(self: Tensor) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the tensor's own memory (with `force`, over a copy where needed)."""
     if force:
-        return self.detach().cpu()._array  # type: ignore[attr-defined]
+        return self.detach().cpu()._array
     if self.requires_grad and state.grad_enabled:
         raise blame.numpy_of_requiring(self)
     if self.device is not CPU:
@@ -325,7 +325,7 @@ def to_dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
     """DLPack's number for the device: 1 is the CPU."""
-    kind: tuple[int, int] = numpy(self.detach()).__dlpack_device__()  # type: ignore[attr-defined]
+    kind: tuple[int, int] = numpy(self.detach()).__dlpack_device__()
     return kind
 
 

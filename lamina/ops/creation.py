@@ -92,7 +92,7 @@ def full(
 ) -> Tensor:  # fmt: skip
     """A tensor with the same number everywhere; its dtype follows the number unless given."""
     if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()  # type: ignore[attr-defined]
+        fill_value = fill_value.item()
     if dtype is None and out is None:
         dtype = dtypes.of_number(fill_value)
     shape = size if isinstance(size, list | tuple) else (size,)
@@ -153,7 +153,7 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """One number everywhere, with the shape, dtype and device of another tensor."""
     if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()  # type: ignore[attr-defined]
+        fill_value = fill_value.item()
     return _like("full_like", input, fill_value, dtype, device, requires_grad)
 
 
@@ -285,7 +285,7 @@ def _linspace_values(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> A
     """From both ends towards the middle, as PyTorch does, so that both ends are met exactly."""
     if steps == 1:
         return np.array([start]).astype(kind)
-    wide = np.complex128 if kind.kind == "c" else np.float64
+    wide: Any = np.complex128 if kind.kind == "c" else np.float64
     whole = kind.kind in "iu"
     step = (end - start) / (steps - 1) if steps > 1 else 0
     if kind == np.float32:

@@ -108,7 +108,7 @@ def _array_of(data: Any, dtype: Any) -> Any:
 def _plain(data: Any) -> Any:
     """Lists and numbers only: tensors and arrays inside become lists."""
     if isinstance(data, Tensor):
-        return data.tolist()  # type: ignore[attr-defined]
+        return data.tolist()
     if isinstance(data, list | tuple):
         return [_plain(item) for item in data] if _is_mixed(data) else data
     if isinstance(data, np.ndarray):
@@ -240,7 +240,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         if dtype is None and device is None:
             return data
-        moved: Tensor = data.to(device=device or data.device, dtype=dtype or data.dtype)  # type: ignore[attr-defined]
+        moved: Tensor = data.to(device=device or data.device, dtype=dtype or data.dtype)
         return moved
     place = place_of_device(device)
     if isinstance(data, np.ndarray) and place is CPU and all(step >= 0 for step in data.strides):
@@ -259,13 +259,13 @@ def asarray(
 ) -> Tensor:  # fmt: skip
     """The object as a tensor; `copy` says whether memory must, must not or may be new."""
     if copy and isinstance(obj, Tensor):
-        made = obj.detach().clone().to(dtype=dtype or obj.dtype, device=device or obj.device)  # type: ignore[attr-defined]
+        made = obj.detach().clone().to(dtype=dtype or obj.dtype, device=device or obj.device)
     else:
         made = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
     if copy is False and isinstance(obj, list | tuple):
         raise errors.InvalidValue("can't alias a Python sequence", help=["leave out copy=False"])
     if requires_grad:
-        made = made.detach().requires_grad_()  # type: ignore[attr-defined]
+        made = made.detach().requires_grad_()
     return made
 
 
@@ -285,7 +285,7 @@ def new_tensor(
 ) -> Tensor:
     """A new leaf with a copy of the data, in this tensor's dtype and on its device."""
     if isinstance(data, Tensor):
-        data = data.detach()  # type: ignore[attr-defined]
+        data = data.detach()
     return tensor(
         data if not isinstance(data, Tensor) else data._array.copy(),
         dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lamina import errors
 from lamina.core import generator as streams
 from lamina.core.blame.words import this_place
@@ -61,10 +59,10 @@ def draw_integers(
 
 def check_std(std: Any) -> None:
     """Raise for a negative standard deviation."""
-    low: Any = std
+    low = std
     if isinstance(std, Tensor):
-        low = std._array.min() if std._array.size else 0
-    if isinstance(low, int | float | np.generic) and low < 0:
+        low = std._array.min() if std._array.size and not std.is_meta else 0
+    if low < 0:
         raise errors.InvalidArgument(
             f"normal expects all elements of std >= 0.0, but found {low}",
             [(this_place(), "drawn here")],

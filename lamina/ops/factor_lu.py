@@ -131,7 +131,7 @@ linalg_lu = operation(
     samples=lambda make: [sample(make(3, 3)), sample(make(2, 3, 4)), sample(make(4, 3))],
     doc="The factors of $A = P L U$: a permutation, a lower and an upper triangle.",
 )
-linalg_lu.op.constants = (0,)  # type: ignore[attr-defined]
+linalg_lu.op.constants = (0,)
 
 
 def _lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -246,7 +246,7 @@ lu_unpack = operation(
     ],
     doc="P, L and U from what `lu_factor` returns.",
 )
-lu_unpack.op.constants = (0,)  # type: ignore[attr-defined]
+lu_unpack.op.constants = (0,)
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:

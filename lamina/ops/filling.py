@@ -73,7 +73,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = src.to(place)
     check_target("copy_", self, src)
     _check_expands(self, src)
-    return apply_inplace(_copy_op.op, self, [self, src])  # type: ignore[attr-defined]
+    return apply_inplace(_copy_op.op, self, [self, src])
 
 
 def _check_expands(self: Tensor, src: Tensor) -> None:
@@ -182,7 +182,7 @@ def zero_(self: Tensor) -> Tensor:
         self._array.fill(0)
         note_written(self)
         return self
-    return apply_inplace(_zero.op, self, [self])  # type: ignore[attr-defined]
+    return apply_inplace(_zero.op, self, [self])
 
 
 # --- a diagonal ------------------------------------------------------------------------------------
@@ -216,5 +216,5 @@ fill_diagonal = operation(
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Write one value over the main diagonal."""
-    op = fill_diagonal.op  # type: ignore[attr-defined]
+    op = fill_diagonal.op
     return apply_inplace(op, self, [self, fill_value, wrap])

@@ -147,7 +147,7 @@ _rpow = binary(
 
 
 for _with_number in (_pow_number, _rpow):
-    _with_number.op.takes_number = True  # type: ignore[attr-defined]
+    _with_number.op.takes_number = True
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
@@ -243,7 +243,7 @@ def _no_integers(input: Any, other: Any) -> None:
         raise errors.NotImplementedForDtype(f"\"hypot\" not implemented for '{kind}'")
 
 
-hypot.op.check = _no_integers  # type: ignore[attr-defined]
+hypot.op.check = _no_integers
 ldexp = binary(
     "ldexp",
     lambda input, other: input * 2.0**other,
@@ -388,7 +388,7 @@ def _one_dtype(input: Any, end: Any, *_: Any) -> None:
 
 
 for _between in (_lerp_tensor, _lerp_number):
-    _between.op.check = _one_dtype  # type: ignore[attr-defined]
+    _between.op.check = _one_dtype
 
 
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:

@@ -194,7 +194,7 @@ linalg_lstsq = operation(
     samples=lambda make: [sample(make(4, 3), make(4, 2))],
     doc="The X for which $A X$ comes closest to B.",
 )
-linalg_lstsq.op.constants = (2, 3)  # type: ignore[attr-defined]
+linalg_lstsq.op.constants = (2, 3)
 
 
 def linalg_cond(A: Any, p: Any = None, *, out: Any = None) -> Any:

@@ -58,7 +58,7 @@ def become(self: Tensor, function: Callable[..., Any], *args: Any) -> Tensor:
         cell_of(self).bump(*here())
     if view is not None:
         # Not recorded: the place in the graph is found anew when next asked for.
-        version = self._cell.version if records else -1  # type: ignore[union-attr]
+        version = self._cell.version if records else -1
         steps = (*view.steps, (op.name, args))
         self._view = View(view.base, steps, view.creation, version, view.origin)
         if records:

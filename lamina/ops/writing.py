@@ -292,7 +292,7 @@ def index_reduce_(
 ) -> Tensor:
     """In-place form of `index_reduce`."""
     wide = _reduced_index(self, dim, index, source, reduce)
-    return apply_inplace(scatter_reduce.op, self, [self, dim, wide, source, reduce, include_self])  # type: ignore[attr-defined]
+    return apply_inplace(scatter_reduce.op, self, [self, dim, wide, source, reduce, include_self])
 
 
 def _reduced_index(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:

@@ -336,5 +336,5 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], **_: Any) -> None:
     """The counterpart of `get_device_states`."""
-    for index, state in zip(devices, states, strict=True):
-        stream_of(device("cuda", index)).set_state(state)
+    for index, found in zip(devices, states, strict=True):
+        stream_of(device("cuda", index)).set_state(found)
