@@ -40,15 +40,17 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
     found = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         if gradient is None:
-            if not root.requires_grad or inherits_flag(root):
+            if not root.requires_grad:
                 raise blame.no_graph(index, root)
             if root._array.size != 1 or root.dtype.is_complex:
                 raise blame.non_scalar_root(root)
+            if root.grad_fn is None and inherits_flag(root):
+                raise blame.no_graph(index, root)
             ones = np.ones_like(root._array)
             gradient = wrap(ones, (*here(), "backward", CUT_BACKWARD, None))
         else:
             blame.check_root_gradient(index, root, gradient)
-            if not root.requires_grad or inherits_flag(root):
+            if not root.requires_grad or (root.grad_fn is None and inherits_flag(root)):
                 raise blame.no_graph(index, root)
             if gradient.device is not root.device:  # only a number can be elsewhere
                 gradient = gradient.to(root.device)

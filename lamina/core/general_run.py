@@ -22,7 +22,10 @@ from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.op import raw, traced
 from lamina.core.origins import CUT_BACKWARD
+from lamina.core.saved import lift_saved
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.views import inherits_flag
+from lamina.devices import NoValues, current_recorder
 
 
 def key_of(edge: Any) -> Any:
@@ -50,6 +53,8 @@ class GeneralRun:
         self.wanted: dict[Any, list[tuple[int, int]]] = {}
         self.found: list[Any] = [None] * len(inputs or ())
         for position, edge in enumerate(inputs or ()):
+            if isinstance(edge, Tensor) and inherits_flag(edge):
+                continue  # no gradient reaches it
             index = edge.index if edge.__class__ is OutputEdge else 0
             self.wanted.setdefault(key_of(edge), []).append((position, index))
         self.pending: dict[Any, list[Any]] = {}
@@ -58,6 +63,8 @@ class GeneralRun:
         self.leaf_sums: dict[int, Any] = {}
         self.leaf_count: dict[int, int] = {}
         self.runs: set[Any] = set()
+        # A pass that is recorded calls operations, which lift their inputs themselves.
+        self.recorder = None if create_graph else current_recorder()
 
     def go(self, edges: list[Any], gradients: list[Any]) -> list[Any]:
         """Run the pass; the gradients of `inputs` in their order."""
@@ -65,7 +72,7 @@ class GeneralRun:
         outer, state.run = state.run, self
         try:
             for edge, gradient in zip(edges, gradients, strict=True):
-                self._deliver(edge, gradient if self.create_graph else gradient._array)
+                self._deliver(edge, self._value(gradient))
             self._finish_ready()
             while self.heap:
                 node = heapq.heappop(self.heap)[1]
@@ -153,7 +160,7 @@ class GeneralRun:
             return
         if hooks is not None and hooks.before:
             parts = self._call_node_hooks(hooks.before, parts, None)
-        grads = node.pull(self.F, parts[0] if node.outputs == 1 else parts)
+        grads = self._pull(node, parts[0] if node.outputs == 1 else parts)
         if not self.retain_graph:
             node.release(self.place)
         if state.anomaly and state.check_nan:
@@ -164,6 +171,16 @@ class GeneralRun:
             if edge is not None:
                 self._deliver(edge, gradient)
 
+    def _pull(self, node: Node, gradient: Any) -> Any:
+        restore = None if self.recorder is None else lift_saved(node, self.recorder)
+        try:
+            return node.pull(self.F, gradient)
+        except NoValues as error:
+            raise blame.rule_without_values(node, error, self.place) from None
+        finally:
+            if restore is not None:
+                restore()
+
     def _capture(self, key: Any, parts: list[Any]) -> None:
         """Remember gradients that the caller of `grad` asked for."""
         if self.accumulate:
@@ -171,7 +188,10 @@ class GeneralRun:
         tensors: dict[int, Any] = {}  # a tensor named twice has one gradient
         for position, index in self.wanted.get(key, ()):
             if index not in tensors:
-                tensors[index] = self._tensor(parts[index])
+                part = parts[index]
+                if part.__class__ is np.ndarray and not part.flags.writeable:
+                    part = part.copy()  # an expanded number: the caller may want to write to it
+                tensors[index] = self._tensor(part)
             self.found[position] = tensors[index]
 
     def _retain(self, tensor: Tensor | None, gradient: Any) -> None:
@@ -194,6 +214,8 @@ class GeneralRun:
 
     def _finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
         """A leaf has received all its gradient (None if nothing but None came)."""
+        if inherits_flag(leaf):
+            return
         hooks = leaf._hooks
         if hooks is not None:
             for registry in hooks.tensor.values():
@@ -249,7 +271,10 @@ class GeneralRun:
 
     def _value(self, tensor: Any) -> Any:
         """A gradient as the loop carries it."""
-        return tensor if tensor is None or self.create_graph else tensor._array
+        if tensor is None or self.create_graph:
+            return tensor
+        array = tensor._array
+        return array if self.recorder is None else self.recorder.input(array)
 
 
 def _pop_equal(queue: list[Any]) -> Any:

@@ -22,7 +22,7 @@ from lamina.core.call import checked_tensors, compute, edge_of, execute
 from lamina.core.hooks import hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
-from lamina.core.op import Op, camel
+from lamina.core.op import KEEP, Op, camel
 from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
@@ -123,8 +123,9 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     # An operation without derivatives, such as logical_not_, leaves the graph as it is.
     records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)
     blame.check_inplace(op.name, target, records)
-    for other in others:
-        blame.check_no_partial_overlap(target, other)
+    if op.dtypes is not KEEP or op.name == "copy":
+        for other in others:
+            blame.check_no_partial_overlap(target._array, other)
     if not records:
         result = _plain_result(op, values, [target, *others])
         _write(op.name, target, result)

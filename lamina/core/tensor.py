@@ -23,7 +23,7 @@ from lamina.core.origins import CUT_DATA, CUT_FROZEN
 from lamina.core.printing import tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
-from lamina.core.views import View, refresh
+from lamina.core.views import View, inherits_flag, refresh
 from lamina.devices import backend_of, current_default, device, to_device
 
 
@@ -106,7 +106,7 @@ class Tensor(ArrayFacts):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to or through this tensor."""
-        if self._view is not None and not self._requires_grad:
+        if self._view is not None and (not self._requires_grad or inherits_flag(self)):
             return bool(self._view.base._requires_grad and self.dtype.is_differentiable)
         return self._requires_grad
 
@@ -250,7 +250,7 @@ class Tensor(ArrayFacts):
             alias = wrap(self._array, (*here(), "data", CUT_DATA, None))
         else:
             alias = wrap(self._array, (*here(), "data", None, root_of(self)))
-        alias._cell = INFERENCE if self._cell is INFERENCE else None
+        alias._cell = None
         alias.__dict__["data_of"] = weakref.ref(self)
         return alias
 

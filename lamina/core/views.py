@@ -69,14 +69,16 @@ def refresh(tensor: Any) -> None:
     if view is None or view.version == tensor._cell.version:
         return
     base = view.base
-    if not base._requires_grad or not tensor.dtype.is_differentiable:
+    if not (base._requires_grad or tensor._node) or not tensor.dtype.is_differentiable:
         view.version = tensor._cell.version
         return
-    if view.creation is not RECORDED and state.grad_enabled:
-        raise blame.stale_view(tensor)
+    if view.creation is not RECORDED:
+        if state.grad_enabled:
+            raise blame.stale_view(tensor)
+        return
     view.version = tensor._cell.version
     node = AsStridedBackward0()
-    node.next = (base if base._node is None else base._node,)
+    node.next = ((base._node or base) if base._requires_grad else None,)
     node.saved = NOTHING
     node.context = (base._array.shape, base._array.dtype, view.steps)
     node.stamp = next_stamp()

@@ -137,10 +137,17 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if parsed.indices:
         places, indices = tuple(parsed.places), beside(seen, parsed.indices)
         put_at(seen, indices, places, _as_value(seen, value), False)
-    elif isinstance(value, Tensor) and (value._array.ndim or value.device is not self.device):
-        copy_(seen, _without_leading_ones(value))
+    elif isinstance(value, Tensor) and _is_copied(seen, value):
+        if value._array.shape != seen._array.shape:
+            value = traced.broadcast_to(_without_leading_ones(value), seen._array.shape)
+        copy_(seen, value)
     else:
         fill_(seen, _as_value(seen, value))
+
+
+def _is_copied(seen: Tensor, value: Tensor) -> bool:
+    """Whether a tensor is copied; one without dimensions fills, as a number does."""
+    return bool(value._array.ndim or not seen._array.ndim or value.device is not seen.device)
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
@@ -167,7 +174,7 @@ def _as_value(target: Tensor, value: Any) -> Tensor:
 
 def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     """Write with NumPy where nothing is recorded and all is on the host."""
-    if self._view is not None and self._view.version != self._cell.version:  # type: ignore[union-attr]
+    if self._view is not None and self._view.version != self._cell.version:
         refresh(self)
     if self._cell is INFERENCE:
         blame.check_inplace("set item", self, False)
@@ -190,6 +197,8 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     else:
         if not array.flags.c_contiguous:
             blame.check_inplace("set item", wrap(array, self._origin), False)
+        if isinstance(value, Tensor):
+            blame.check_no_partial_overlap(array, value)
         try:
             array[...] = source
         except ValueError:
@@ -279,4 +288,4 @@ def put_at(
     self: Tensor, indices: list[Tensor], places: tuple[int, ...], values: Tensor, accumulate: bool
 ) -> Tensor:
     """Write values into a tensor at index arrays."""
-    return apply_inplace(index_put_op.op, self, [self, indices, values, accumulate, places])  # type: ignore[attr-defined]
+    return apply_inplace(index_put_op.op, self, [self, indices, values, accumulate, places])

@@ -23,7 +23,15 @@ from lamina.core.fast_products import (
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, refuse_bool, rows_of
+from lamina.ops.product_checks import (
+    check_tensors,
+    dot_of,
+    legacy,
+    refuse,
+    refuse_bool,
+    refuse_mixed_halves,
+    rows_of,
+)
 from lamina.ops.vectors import dot, mv
 
 __all__ = ["bmm", "matmul", "mm"]
@@ -286,4 +294,5 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 bmm.op = _bmm_op  # type: ignore[attr-defined]
+refuse_mixed_halves(bmm)
 offer("bmm", _bmm, bmm)

@@ -15,7 +15,14 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
-from lamina.ops.product_checks import conj_number, dot_of, legacy, refuse, refuse_bool
+from lamina.ops.product_checks import (
+    conj_number,
+    dot_of,
+    legacy,
+    refuse,
+    refuse_bool,
+    refuse_mixed_halves,
+)
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
@@ -204,3 +211,6 @@ addr = _declared(
     vec1=lambda F, g, vec2, alpha: _times(alpha, F.mv(g, F.conj(vec2))),
     vec2=lambda F, g, vec1, alpha: _times(alpha, F.mv(F.transpose(g, 0, 1), F.conj(vec1))),
 )
+
+
+refuse_mixed_halves(addmm, addmv, baddbmm, addbmm)

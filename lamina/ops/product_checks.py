@@ -59,6 +59,20 @@ def dot_of(x: Any, y: Any) -> Any:
     return x.dot(y) if x.__class__ is y.__class__ else np.dot(x, y)
 
 
+def refuse_mixed_halves(*functions: Any) -> None:
+    """Have operations refuse a half beside another dtype, as their kernels refuse every mix.
+
+    A kernel sees halves as float32; so for a mix it is asked before they are widened.
+    """
+    for function in functions:
+
+        def check(*arrays: Any, kernel: Any = function.op.kernel) -> None:
+            if any(array.dtype != arrays[0].dtype for array in arrays):
+                kernel(*arrays)
+
+        function.op.check = check
+
+
 def refuse_bool(name: str, array: Any) -> None:
     """Raise for truth values, which have no sum."""
     if array.dtype.kind == "b":

@@ -10,7 +10,7 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
-from lamina.ops.product_checks import dot_of, legacy, refuse, refuse_bool
+from lamina.ops.product_checks import dot_of, legacy, refuse, refuse_bool, refuse_mixed_halves
 
 __all__ = ["dot", "mv", "vdot"]
 
@@ -117,3 +117,6 @@ vdot = operation(
     samples=lambda make: [sample(make(4), make(4))],
     doc="The inner product of two vectors, the first conjugated: $\\sum_i \\bar x_i y_i$.",
 )
+
+
+refuse_mixed_halves(mv, dot, vdot)

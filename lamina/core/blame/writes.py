@@ -69,18 +69,20 @@ def _overlaps(array: Any) -> bool:
     )
 
 
-def check_no_partial_overlap(target: Any, other: Any) -> None:
-    """Raise if another input shares a part of the written-to memory, in another arrangement.
+def check_no_partial_overlap(written: Any, other: Any) -> None:
+    """Raise if an input shares a part of the written-to array, in another arrangement.
 
     The result would depend on the order in which elements are written.
     """
-    written, read = target._array, other._array
+    read = other._array
     if written is read or not (written.__class__ is read.__class__ is np.ndarray):
         return
     if not np.may_share_memory(written, read) or not (_is_dense(written) and _is_dense(read)):
         return
-    same = written.shape == read.shape and written.strides == read.strides
-    if same and written.ctypes.data == read.ctypes.data:
+    shape = written.shape
+    steps = zip(written.strides, read.strides, shape, strict=False)
+    same = shape == read.shape and all(a == b for a, b, length in steps if length > 1)
+    if (same or written.size == 1) and written.ctypes.data == read.ctypes.data:
         return
     raise errors.OverlappingWrite(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
