@@ -49,133 +49,106 @@ torch.empty(3).fill_(1.5)
 torch.linspace(0., 1., 3)
 """.strip().splitlines()
 
-# x, y stand for tensors of the program, n for a number.
-BINARY = (
-    "x + y|x - y|x * y|x / y|x // y|x % y|x ** y|x @ y|x < y|x == y|x >= y|torch.add(x, y, alpha=2)"
-)
-BINARY += "|torch.maximum(x, y)|torch.where(x > y, x, y)|torch.sub(x, y, alpha=3)|torch.mul(x, y)"
-BINARY += "|x + n|n + x|x - n|n - x|x * n|x / n|n / x|x // n|x % n|x ** n|n ** x|x < n|x != n|x & y"
-BINARY += (
-    "|torch.lerp(x, y, 0.5)|torch.addcmul(x, y, y)|torch.dot(x, y)|torch.mm(x, y)"
-)
-BINARY += "|torch.atan2(x, y)|torch.cat([x, y])|torch.stack([x, y])|torch.cat([x, y], dim=-1)|x.type_as(y)"
-BINARY += "|torch.addmm(x, y, x)|torch.minimum(x, y)"
-BINARY += "|x.masked_fill(y > 1, n)|torch.logical_and(x, y)"
-BINARY_FORMS = BINARY.split("|")
 
-UNARY = "-x|x.exp()|x.sin()|x.tanh()|x.sigmoid()|x.relu()|x.sqrt()|x.abs()|x.log()|x.neg()|x.sign()"
-UNARY += "|x.reciprocal()|x.square()|x.round()|x.isnan()|~x|x.clamp(min=1)|x.clamp(0, 2)|x.floor()"
-UNARY += "|x.softmax(-1)|x.log_softmax(0)|x.logical_not()|torch.zeros_like(x)|torch.ones_like(x)"
-UNARY += "|torch.nn.functional.relu(x)|x.rsqrt()|x.new_zeros(2)|torch.tensor(x)|torch.as_tensor(x)"
-UNARY += (
-    "|x.sum()|x.sum(0)|x.sum(-1, keepdim=True)|x.mean()|x.mean(0)|x.max()|x.max(0)[0]|x.amax(-1)"
-)
-UNARY += (
-    "|x.min()|x.min(-1).values|x.prod()|x.prod(0)|x.var()|x.std(0)|x.norm()|x.cumsum(0)|x.argmax()"
-)
-UNARY += (
-    "|x.any()|x.all(0)|x.logsumexp(0)|x.sort()[0]|x.median()|x.cumprod(0)|x.trace()|x.norm(dim=0)"
-)
-UNARY += "|x.clone()|x.to(torch.float64)|x.float()|x.double()|x.long()|x.to(torch.float32)|x.bool()"
-UNARY += "|x.repeat(2, 1)|x.roll(1, 0)|x.flip(0)|x.tril()|x.half()|x.to(torch.complex64)|x.half().float()"
-UNARY += "|x[[0]]|x[x > 1]|x[torch.tensor([0, 1])]|x.index_select(0, torch.tensor([0]))|x.nonzero()"
-UNARY += (
-    "|x.masked_select(x > 0)|x.take(torch.tensor([0, 1]))|x.gather(0, torch.zeros_like(x).long())"
-)
-UNARY += ""
-UNARY += "|torch.Tensor.add(x, 1)|x.type(torch.float64)|x.cpu()|x.diff()|x.unique()"
-UNARY += "|x.repeat_interleave(2)|x.scatter(0, torch.zeros_like(x).long(), 1)"
-UNARY_FORMS = UNARY.split("|")
+def forms(text: str) -> list[str]:
+    """The forms of a table, between bars."""
+    return [form.strip() for form in text.split(" |") if form.strip()]
 
-VIEWS = (
-    "x[0]|x[1:]|x[..., 0]|x[:, 1]|x[None]|x.t()|x.T|x.view(-1)|x.reshape(-1)|x.reshape(3, 2)|x.mT"
-)
-VIEWS += (
-    "|x.view(3, 2)|x.transpose(0, -1)|x.expand(2, 3)|x.unsqueeze(0)|x.squeeze()|x.narrow(0, 0, 1)"
-)
-VIEWS += (
-    "|x.select(-1, 1)|x.permute(1, 0)|x.diagonal()|x.flatten()|x.contiguous()|x.detach()|x.data"
-)
-VIEWS += "|x.view_as(x)|x.real|x.split(1)[0]|x.unbind(0)[0]|x.chunk(2)[1]|x.swapaxes(0, 1)"
-VIEWS += "|x[::2]|x[...]|x.movedim(0, -1)|x.squeeze(0)|x.expand(3, -1)|x[-1, -1]|x[:, None]|x.imag"
-VIEWS += "|x.expand_as(y)|x.reshape_as(y)|x.unsqueeze(-1)|x.ravel()|x.view(x.shape)|x.as_strided((2,), (1,))"
-VIEWS += "|torch.split(x, [1, 1])[1]|x.tensor_split(2)[0]"
-VIEWS += "|x.broadcast_to(2, 3)|x.detach().requires_grad_()|torch.view_as_real(x)"
-VIEW_FORMS = VIEWS.split("|")
 
-INPLACE = (
-    "x += y|x -= y|x *= y|x /= y|x += n|x *= n|x.add_(y)|x.mul_(y)|x.sub_(n)|x.div_(n)|x **= 2"
-)
-INPLACE += (
-    "|x.exp_()|x.zero_()|x.fill_(n)|x.copy_(y)|x.clamp_(min=1)|x.sigmoid_()|x.neg_()|x.relu_()"
-)
-INPLACE += (
-    "|x.sqrt_()|x.sin_()|x.abs_()|x.tanh_()|x.add_(y, alpha=2)|x.addcmul_(y, y)|x.lerp_(y, 0.5)"
-)
-INPLACE += "|x[0] = y|x[0] = n|x[x > 1] = n|x[:, 0] += n|x[0] += y|x[...] = y|x[1:] = n|x[-1] *= 2"
-INPLACE += "|x[0, 0] = y|x[[0, 1]] = n|x[[0]] += y|x.masked_fill_(x > 1, n)|x.t_()|x.unsqueeze_(0)"
-INPLACE += (
-    "|x.squeeze_()|x.transpose_(0, -1)|x.detach_()|x.requires_grad_()|x.requires_grad_(False)"
-)
-INPLACE += "|x.requires_grad = True|x.requires_grad = False|x.data = y|x.data.mul_(2)|x.data += 1"
-INPLACE += (
-    "|x.grad = None|x.grad = y|x.grad.zero_()|x.grad.mul_(2)|x.detach().mul_(2)|x.view(-1)[0] = n"
-)
-INPLACE += "|f = torch.zeros(2, 3); torch.add(x, y, out=f)|f = torch.zeros(3); torch.exp(x, out=f)|f = torch.zeros(2, 3); torch.mul(x, n, out=f)|x.index_fill_(0, torch.tensor([0]), n)"
-INPLACE += "|x.floor_divide_(2)|x.remainder_(2)"
-INPLACE += (
-    "|x.cumsum_(0)|x.reciprocal_()|x.round_()|x.fill_(y)|x.fill_(y.sum())|x.masked_fill_(x > 1, y)"
-)
-INPLACE += "|x.addmm_(y, y)|x.swapaxes_(0, 1)|x.tril_()"
-INPLACE += "|x.unbind(0)[0].mul_(2)|x.split(1)[0].add_(n)|x.detach().requires_grad_().mul_(2)|x.flatten().add_(1)"
-INPLACE += (
-    "|x.squeeze_(0)|x.logical_not_()|x.eq_(y)|x.lt_(n)|x.scatter_(0, torch.zeros_like(x).long(), n)"
-)
-INPLACE += "|x.diagonal().fill_(2)"
-INPLACE += "|x.swapdims(0, -1).mul_(y)"
-INPLACE_FORMS = INPLACE.split("|")
-
-PASSES = "x.sum().backward()|x.backward()|x.sum().backward(retain_graph=True)|x.backward(torch.ones_like(x))"
-PASSES += (
-    "|x.sum().backward(create_graph=True)|x.backward(y.clone())|y, = torch.autograd.grad(x.sum(), [y])"
-)
-PASSES += "|y = torch.autograd.grad(x.sum(), y, create_graph=True)[0]|(x * x).sum().backward()"
-PASSES += "|y = torch.autograd.grad(x.sum(), y, allow_unused=True)[0]|x.sum().backward(inputs=[y])"
-PASSES += "|y = torch.autograd.grad(x.sum(), y, retain_graph=True)[0]|torch.autograd.backward([x.sum(), y.sum()])"
-PASSES += "|f = torch.autograd.grad(x, [y, x], torch.ones_like(x), allow_unused=True)"
-PASSES += "|f = torch.autograd.grad(x.sum(), x, create_graph=True)[0]|f.sum().backward()"
-PASSES += "|y = torch.autograd.grad(x.sum(), y, allow_unused=True, materialize_grads=True)[0]"
-PASSES += "|x.exp().sum().backward()|torch.autograd.backward(x, torch.ones_like(x), inputs=[y, f])"
-PASSES += "|(x * y).sum().backward(retain_graph=True)|x.sum().backward(create_graph=False, retain_graph=True)"
-PASS_FORMS = PASSES.split("|")
-
-HOOKS = "x.register_hook(lambda g: see(g))|x.register_hook(lambda g: g * 2)|x.retain_grad()"
-HOOKS += (
-    "|x.register_post_accumulate_grad_hook(lambda t: see(t.grad))|x.register_hook(lambda g: see(g))"
-)
-HOOKS += "|x.grad_fn.register_hook(lambda i, o: see(*i, *o))|x.grad_fn.register_prehook(lambda o: see(*o))"
-HOOKS += (
-    "|see(x)|see(x.grad_fn._saved_self)|see(x._base)|see(x.grad_fn._saved_result)|x.retain_grad()"
-)
-HOOKS += "|x.register_hook(lambda g: see(g)).remove()|see(x.grad_fn(torch.ones_like(x)))"
-HOOKS += (
-    "|see(x.item())|see(float(x))|see(x.tolist())|see(x.numpy().tolist())|see(len(x))|see(bool(x))"
-)
-HOOKS += (
-    "|see(int(x))|see(x.is_contiguous())|see(x.dim())|see(x.size(-1))|see(torch.allclose(x, y))"
-)
-HOOK_FORMS = HOOKS.split("|")
-
-LISTS = "x, y = f.split(1)|x, y = f.unbind(0)|x, y = f.chunk(2)|x, y, f = f.unbind(-1)|x = x|x, y = y, x"
-LISTS += "|x, y = f.max(0)|x, y = f|del x|x = y|x, y = f.sort(-1)|x = x if x.grad is None else x.grad|x = x if x._base is None else x._base"
-LIST_FORMS = LISTS.split("|")
-
-BLOCKS = "with torch.no_grad(): S|with torch.enable_grad(): S|with torch.inference_mode(): S"
-BLOCKS += "|with torch.no_grad(): S|with torch.set_grad_enabled(False): S|with torch.no_grad(): S"
-BLOCK_FORMS = BLOCKS.split("|")
+# x, y, f stand for names of the program, n for a number, S for a statement.
+BINARY_FORMS = forms("""
+x + y | x - y | x * y | x / y | x // y | x % y | x ** y | x @ y | x < y | x == y | x >= y |
+torch.add(x, y, alpha=2) | torch.maximum(x, y) | torch.where(x > y, x, y) |
+torch.sub(x, y, alpha=3) | torch.mul(x, y) | x + n | n + x | x - n | n - x | x * n | x / n |
+n / x | x // n | x % n | x ** n | n ** x | x < n | x != n | x & y | torch.lerp(x, y, 0.5) |
+torch.addcmul(x, y, y) | torch.dot(x, y) | torch.mm(x, y) | torch.atan2(x, y) |
+torch.cat([x, y]) | torch.stack([x, y]) | torch.cat([x, y], dim=-1) | x.type_as(y) |
+torch.addmm(x, y, x) | torch.minimum(x, y) | x.masked_fill(y > 1, n) | torch.logical_and(x, y)
+""")
+UNARY_FORMS = forms("""
+-x | x.exp() | x.sin() | x.tanh() | x.sigmoid() | x.relu() | x.sqrt() | x.abs() | x.log() |
+x.neg() | x.sign() | x.reciprocal() | x.square() | x.round() | x.isnan() | ~x | x.clamp(min=1) |
+x.clamp(0, 2) | x.floor() | x.softmax(-1) | x.log_softmax(0) | x.logical_not() |
+torch.zeros_like(x) | torch.ones_like(x) | torch.nn.functional.relu(x) | x.rsqrt() |
+x.new_zeros(2) | torch.tensor(x) | torch.as_tensor(x) | x.sum() | x.sum(0) |
+x.sum(-1, keepdim=True) | x.mean() | x.mean(0) | x.max() | x.max(0)[0] | x.amax(-1) | x.min() |
+x.min(-1).values | x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.cumsum(0) |
+x.argmax() | x.any() | x.all(0) | x.logsumexp(0) | x.sort()[0] | x.median() | x.cumprod(0) |
+x.trace() | x.norm(dim=0) | x.clone() | x.to(torch.float64) | x.float() | x.double() | x.long() |
+x.to(torch.float32) | x.bool() | x.repeat(2, 1) | x.roll(1, 0) | x.flip(0) | x.tril() | x.half() |
+x.to(torch.complex64) | x.half().float() | x[[0]] | x[x > 1] | x[torch.tensor([0, 1])] |
+x.index_select(0, torch.tensor([0])) | x.nonzero() | x.masked_select(x > 0) |
+x.take(torch.tensor([0, 1])) | x.gather(0, torch.zeros_like(x).long()) | torch.Tensor.add(x, 1) |
+x.type(torch.float64) | x.cpu() | x.diff() | x.unique() | x.repeat_interleave(2) |
+x.scatter(0, torch.zeros_like(x).long(), 1)
+""")
+VIEW_FORMS = forms("""
+x[0] | x[1:] | x[..., 0] | x[:, 1] | x[None] | x.t() | x.T | x.view(-1) | x.reshape(-1) |
+x.reshape(3, 2) | x.mT | x.view(3, 2) | x.transpose(0, -1) | x.expand(2, 3) | x.unsqueeze(0) |
+x.squeeze() | x.narrow(0, 0, 1) | x.select(-1, 1) | x.permute(1, 0) | x.diagonal() | x.flatten() |
+x.contiguous() | x.detach() | x.data | x.view_as(x) | x.real | x.split(1)[0] | x.unbind(0)[0] |
+x.chunk(2)[1] | x.swapaxes(0, 1) | x[::2] | x[...] | x.movedim(0, -1) | x.squeeze(0) |
+x.expand(3, -1) | x[-1, -1] | x[:, None] | x.imag | x.expand_as(y) | x.reshape_as(y) |
+x.unsqueeze(-1) | x.ravel() | x.view(x.shape) | x.as_strided((2,), (1,)) |
+torch.split(x, [1, 1])[1] | x.tensor_split(2)[0] | x.broadcast_to(2, 3) |
+x.detach().requires_grad_() | torch.view_as_real(x)
+""")
+INPLACE_FORMS = forms("""
+x += y | x -= y | x *= y | x /= y | x += n | x *= n | x.add_(y) | x.mul_(y) | x.sub_(n) |
+x.div_(n) | x **= 2 | x.exp_() | x.zero_() | x.fill_(n) | x.copy_(y) | x.clamp_(min=1) |
+x.sigmoid_() | x.neg_() | x.relu_() | x.sqrt_() | x.sin_() | x.abs_() | x.tanh_() |
+x.add_(y, alpha=2) | x.addcmul_(y, y) | x.lerp_(y, 0.5) | x[0] = y | x[0] = n | x[x > 1] = n |
+x[:, 0] += n | x[0] += y | x[...] = y | x[1:] = n | x[-1] *= 2 | x[0, 0] = y | x[[0, 1]] = n |
+x[[0]] += y | x.masked_fill_(x > 1, n) | x.t_() | x.unsqueeze_(0) | x.squeeze_() |
+x.transpose_(0, -1) | x.detach_() | x.requires_grad_() | x.requires_grad_(False) |
+x.requires_grad = True | x.requires_grad = False | x.data = y | x.data.mul_(2) | x.data += 1 |
+x.grad = None | x.grad = y | x.grad.zero_() | x.grad.mul_(2) | x.detach().mul_(2) |
+x.view(-1)[0] = n | f = torch.zeros(2, 3); torch.add(x, y, out=f) |
+f = torch.zeros(3); torch.exp(x, out=f) | f = torch.zeros(2, 3); torch.mul(x, n, out=f) |
+x.index_fill_(0, torch.tensor([0]), n) | x.floor_divide_(2) | x.remainder_(2) | x.cumsum_(0) |
+x.reciprocal_() | x.round_() | x.fill_(y) | x.fill_(y.sum()) | x.masked_fill_(x > 1, y) |
+x.addmm_(y, y) | x.swapaxes_(0, 1) | x.tril_() | x.unbind(0)[0].mul_(2) | x.split(1)[0].add_(n) |
+x.detach().requires_grad_().mul_(2) | x.flatten().add_(1) | x.squeeze_(0) | x.logical_not_() |
+x.eq_(y) | x.lt_(n) | x.scatter_(0, torch.zeros_like(x).long(), n) | x.diagonal().fill_(2) |
+x.swapdims(0, -1).mul_(y)
+""")
+PASS_FORMS = forms("""
+x.sum().backward() | x.backward() | x.sum().backward(retain_graph=True) |
+x.backward(torch.ones_like(x)) | x.sum().backward(create_graph=True) | x.backward(y.clone()) |
+y, = torch.autograd.grad(x.sum(), [y]) |
+y = torch.autograd.grad(x.sum(), y, create_graph=True)[0] | (x * x).sum().backward() |
+y = torch.autograd.grad(x.sum(), y, allow_unused=True)[0] | x.sum().backward(inputs=[y]) |
+y = torch.autograd.grad(x.sum(), y, retain_graph=True)[0] |
+torch.autograd.backward([x.sum(), y.sum()]) |
+f = torch.autograd.grad(x, [y, x], torch.ones_like(x), allow_unused=True) |
+f = torch.autograd.grad(x.sum(), x, create_graph=True)[0] | f.sum().backward() |
+y = torch.autograd.grad(x.sum(), y, allow_unused=True, materialize_grads=True)[0] |
+x.exp().sum().backward() | torch.autograd.backward(x, torch.ones_like(x), inputs=[y, f]) |
+(x * y).sum().backward(retain_graph=True) |
+x.sum().backward(create_graph=False, retain_graph=True)
+""")
+HOOK_FORMS = forms("""
+x.register_hook(lambda g: see(g)) | x.register_hook(lambda g: g * 2) | x.retain_grad() |
+x.register_post_accumulate_grad_hook(lambda t: see(t.grad)) | x.register_hook(lambda g: see(g)) |
+x.grad_fn.register_hook(lambda i, o: see(*i, *o)) |
+x.grad_fn.register_prehook(lambda o: see(*o)) | see(x) | see(x.grad_fn._saved_self) |
+see(x._base) | see(x.grad_fn._saved_result) | x.retain_grad() |
+x.register_hook(lambda g: see(g)).remove() | see(x.grad_fn(torch.ones_like(x))) | see(x.item()) |
+see(float(x)) | see(x.tolist()) | see(x.numpy().tolist()) | see(len(x)) | see(bool(x)) |
+see(int(x)) | see(x.is_contiguous()) | see(x.dim()) | see(x.size(-1)) |
+see(torch.allclose(x, y))
+""")
+LIST_FORMS = forms("""
+x, y = f.split(1) | x, y = f.unbind(0) | x, y = f.chunk(2) | x, y, f = f.unbind(-1) |
+x, y = y, x | x, y = f.max(0) | x, y = f | del x | x = y | x, y = f.sort(-1) |
+x = x if x.grad is None else x.grad | x = x if x._base is None else x._base
+""")
+BLOCK_FORMS = forms("""
+with torch.no_grad(): S | with torch.enable_grad(): S | with torch.inference_mode(): S |
+with torch.no_grad(): S | with torch.set_grad_enabled(False): S | with torch.no_grad(): S
+""")
 
 NUMBERS = ["2", "2.0", "0.5", "-1", "True", "3", "1.5", "0", "1j"]
-DTYPE_NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64"
 
 
 def statement(choose: Choose) -> str:
