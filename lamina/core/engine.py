@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lamina.core import blame
 from lamina.core.accumulation import add_to_leaf
 from lamina.core.flags import noted_flags
 from lamina.core.general_run import GeneralRun
@@ -28,6 +29,7 @@ from lamina.core.provenance import here
 from lamina.core.records import note_pass
 from lamina.core.tensor import Tensor
 from lamina.core.views import refresh
+from lamina.devices import NoValues
 
 ndarray: Final = np.ndarray
 
@@ -97,7 +99,10 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
         node = heapq.heappop(heap)[1]
         gradient = pending.pop(node)
         while node is not None:
-            grads = node.pull(raw, gradient)
+            try:
+                grads = node.pull(raw, gradient)
+            except NoValues as error:
+                raise blame.rule_without_values(node, error, place) from None
             gradient = following = None
             if not retain_graph:
                 if node.saved.__class__ is tuple:

@@ -226,11 +226,12 @@ def tensor_repr(
     requires_grad: bool,
     is_parameter: bool = False,
     class_name: str = "tensor",
+    is_captured: bool = False,
 ) -> str:
     """The complete text of a tensor: `tensor([[1., 2.]], dtype=torch.float64)`.
 
     Args:
-        array: The elements; None for a tensor on the meta device, which prints as `...`.
+        array: The elements; None for a tensor that has none, which prints as `...`.
         shape: The tensor's shape.
         dtype: Its element type, named in the text unless the elements already tell it.
         device: Its device, named in the text unless `device_is_default`.
@@ -239,6 +240,7 @@ def tensor_repr(
         requires_grad: Whether it requires grad, told of leaves only.
         is_parameter: Puts the line `Parameter containing:` before it.
         class_name: The word before the bracket; a subclass of Tensor has its own.
+        is_captured: Whether it stands for a value of a captured program, and has none itself.
 
     >>> tensor_repr(np.ones(2), shape=(2,), dtype=dtypes.float64, device="cpu",
     ...             device_is_default=True, grad_fn_name=None, requires_grad=True)
@@ -255,6 +257,8 @@ def tensor_repr(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if is_captured:
+        suffixes.append("captured")
     text = _append_suffixes(f"{class_name}({values}", suffixes, indent) + ")"
     return f"Parameter containing:\n{text}" if is_parameter else text
 

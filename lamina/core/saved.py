@@ -114,6 +114,34 @@ def unpack(node: Node, entry: Any, F: Any) -> Any:
     return entry
 
 
+def lift_saved(node: Node, recorder: Any) -> Callable[[], None]:
+    """Put what stands for a node's kept values in the program being captured in their place.
+
+    A rule that computed with the values themselves would make constants of them. Returns what
+    brings the values back.
+    """
+    before = node.saved
+    if isinstance(before, Node):  # the written part of a view
+        return lift_saved(before, recorder)
+    if before.__class__ is not tuple:
+        return lambda: None
+    node.saved = tuple(_lifted(node, entry, recorder) for entry in before)
+
+    def restore() -> None:
+        node.saved = before
+
+    return restore
+
+
+def _lifted(node: Node, entry: Any, recorder: Any) -> Any:
+    if entry.__class__ is tuple:
+        return tuple(_lifted(node, item, recorder) for item in entry)
+    if not isinstance(entry, Tensor | KeptResult | Packed):
+        return entry
+    array = recorder.input(unpack(node, entry, raw))
+    return KeptResult(wrap(array, None), 0)
+
+
 def _as_result(node: Node, array: Any, cell: VersionCell | None, index: int) -> Tensor:
     """A tensor for a node's own result: it leads back to the node."""
     made = wrap(array, None)

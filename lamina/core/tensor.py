@@ -263,6 +263,7 @@ class Tensor(ArrayFacts):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._node is not None:
             raise blame.deepcopy_of_non_leaf(self, "pickle")
+        blame.check_has_values(self, "pickle")
         array = backend_of(self.device).to_host(self._array)
         state_of = {
             key: value for key, value in self.__dict__.items() if key not in records.PRIVATE
@@ -288,11 +289,12 @@ class Tensor(ArrayFacts):
     __hash__ = object.__hash__
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        is_meta = self.is_meta
+        is_captured = getattr(self._array, "recorder", None) is not None
+        has_values = not (is_captured or self.is_meta)
         node = self.grad_fn
         place = self.device
         return tensor_repr(
-            None if is_meta else backend_of(place).to_host(self._array),
+            backend_of(place).to_host(self._array) if has_values else None,
             shape=tuple(self._array.shape),
             dtype=self.dtype,
             device=str(place),
@@ -300,6 +302,7 @@ class Tensor(ArrayFacts):
             grad_fn_name=None if node is None else type(node).__name__,
             requires_grad=self._requires_grad,
             is_parameter=self._is_param,
+            is_captured=is_captured,
         )
 
     def __len__(self) -> int:

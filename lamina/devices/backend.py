@@ -159,6 +159,8 @@ class HostBackend(Backend):
         return array.copy()
 
     def to_host(self, array: HostArray) -> HostArray:
+        if not is_host(array):  # it is one of a program that was captured
+            raise NoValues("reading out values")
         return array.copy()
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> HostArray:
@@ -170,7 +172,8 @@ class HostBackend(Backend):
         return np.lib.stride_tricks.as_strided(array, tuple(shape), tuple(strides))
 
     def pointer(self, array: HostArray) -> int:
-        return int(array.ctypes.data)
+        # In a program being captured there are no addresses, but distances within one array.
+        return int(getattr(array, "_array", array).ctypes.data)
 
     def move(self, array: HostArray, target: Backend) -> Any:
         return target.from_host(array)  # which copies: no need to copy twice

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -97,6 +97,8 @@ class Program:
             args = replace(step.args, (Ref,), values.__getitem__)
             kwargs = replace(step.kwargs, (Ref,), values.__getitem__)
             results = arrays_of(step.function(*args, **kwargs))
+            if step.function in READ_ONLY_VIEWS:
+                keep_writable(args[0], results)
             del args, kwargs
             if step.outputs:
                 values.update(zip(step.outputs, map(_as_array, results), strict=True))
@@ -148,6 +150,17 @@ class Program:
         known = step.reads()
         new = [f"{ref}: {self.types[ref.id]}" for ref in step.outputs if ref not in known]
         return f"{', '.join(new)} = {call}" if new else call
+
+
+READ_ONLY_VIEWS: Final = frozenset({np.broadcast_to, np.diagonal})
+"""Functions whose views NumPy protects from being written to."""
+
+
+def keep_writable(source: Any, views: Sequence[Any]) -> None:
+    """Lift NumPy's protection of views, as kernels do: who recorded a write checked that it may."""
+    if source.flags.writeable:
+        for view in views:
+            view.flags.writeable = True
 
 
 def arrays_of(result: Any) -> list[Any]:

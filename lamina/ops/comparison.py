@@ -11,7 +11,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place, word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
-from lamina.core.op import KEEP
+from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.masks import nonzero
 
@@ -143,7 +143,7 @@ def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all pairs of elements are close to each other (see `isclose`)."""
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    return bool(traced.all(isclose(input, other, rtol, atol, equal_nan)))
 
 
 @takes_tensors
@@ -156,7 +156,7 @@ def equal(input: Any, other: Any) -> bool:
     """
     if input._array.shape != other._array.shape:
         return False
-    return bool(eq(input, other)._array.all())
+    return bool(traced.all(eq(input, other)))
 
 
 # --- choice ------------------------------------------------------------------------------------

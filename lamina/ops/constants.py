@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lamina.devices import CPU, backend_of, device_of
+from lamina.devices import CPU, backend_of, current_recorder, device_of
+from lamina.devices.dispatched import DispatchedArray
 
 
 def constant_like(like: Any, values: Any) -> Any:
     """A NumPy array as if a kernel had made it on the device of another array."""
     place = device_of(like)
+    if isinstance(like, DispatchedArray) and (recorder := current_recorder()) is not None:
+        return recorder.input(values)
     return values if place is CPU else backend_of(place).constant(values)

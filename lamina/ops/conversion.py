@@ -174,14 +174,22 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 # --- out into Python -----------------------------------------------------------------------------
 
 
-def host_array(self: Tensor, what: str) -> Any:
-    """The values as a host array, for reading numbers out (counts as a transfer from a device)."""
+def _check_readable(self: Tensor, what: str) -> None:
+    """Raise if a capture is under way, or gave this tensor."""
+    if self._array.__class__ is not np.ndarray:
+        blame.check_has_values(self, what)
     if door.is_watched and current_recorder() is not None:
         raise errors.CaptureError(
-            f"{what} reads a value while the step is being captured, when there is none yet",
+            f"{what} reads a value while the step is being captured: it would become a constant of "
+            "the program",
             [(this_place(), "read here"), *made_note(self)],
             ["keep it a tensor inside the captured function, and read it outside"],
         )
+
+
+def host_array(self: Tensor, what: str) -> Any:
+    """The values as a host array, for reading numbers out (counts as a transfer from a device)."""
+    _check_readable(self, what)
     try:
         return backend_of(self.device).to_host(self._array)
     except NoValues:
@@ -215,6 +223,7 @@ def tolist(self: Tensor) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the tensor's own memory (with `force`, over a copy where needed)."""
     if force:
+        _check_readable(self, "numpy()")
         return self.detach().cpu()._array
     if self.requires_grad and state.grad_enabled:
         raise blame.numpy_of_requiring(self)
@@ -231,7 +240,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             [(this_place(), "asked for here")],
             ["convert it first: `.float().numpy()`"],
         )
-    host_array(self, "numpy()")
+    _check_readable(self, "numpy()")
     return self._array
 
 

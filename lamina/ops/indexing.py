@@ -110,8 +110,7 @@ def contains(self: Tensor, element: Any) -> bool:
             f"{type(element)}.",
             [(this_place(), "asked here")],
         )
-    other = element._array if isinstance(element, Tensor) else element
-    return bool((self._array == other).any())
+    return bool(traced.any(self == element))
 
 
 # --- writing -------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ masked_fill_tensor = operation(
         "input": lambda F, g, mask, input_shape: F.sum_to_size(
             F.masked_fill(g, mask, 0), input_shape
         ),
-        "value": lambda F, g, mask: F.sum_to_size(F.masked_select(g, mask), ()),
+        "value": lambda F, g, mask: F.sum_to_size(F.where(mask, g, F.filled_like(g, (), 0)), ()),
     },
     node_name="MaskedFillBackward1",
     halves_in_float=False,

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from lamina.core.blame.words import dims
+from lamina import errors
+from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.core.views import View
-from lamina.devices import backend_of, device_of
+from lamina.devices import backend_of, current_recorder, device_of
 from lamina.ops.axes import sizes_of
 from lamina.ops.indexing_rules import refused
 from lamina.ops.memory import contiguous
@@ -74,10 +75,22 @@ def strided_arguments(
 ) -> tuple[Any, ...]:
     """The arguments of `strided_op` for a tensor."""
     array = input._array
-    own = storage_of(array)[1]
+    memory, own = storage_of(array)
+    if memory.size != array.size and getattr(array, "recorder", None) is None:
+        _refuse_in_capture(input)
     geometry = tuple(step // array.itemsize for step in array.strides), own
     offset = own if storage_offset is None else int(storage_offset)
     return sizes_of((size,)), sizes_of((stride,), "stride"), offset, geometry
+
+
+def _refuse_in_capture(input: Tensor) -> None:
+    """A captured program knows of its inputs' elements, and not of what lies around them."""
+    if current_recorder() is not None:
+        raise errors.CaptureError(
+            "as_strided of a part of a tensor that was made outside of the captured function",
+            [(this_place(), "called here"), *made_note(input)],
+            ["make the part inside, or take as_strided of the whole tensor"],
+        )
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:

@@ -95,3 +95,36 @@ def test_reading_a_value_says_where_and_what_to_do():
     with capture(), pytest.raises(lamina.errors.CaptureError, match="outside") as caught:
         (x * 2).sum().item()
     assert "(x * 2).sum().item()" in str(caught.value)
+
+
+def test_what_a_capture_made_prints_as_captured_and_has_no_values():
+    w = lamina.ones(2, 3, requires_grad=True)
+    with capture():
+        (w * 2).sum().backward()
+
+    assert repr(w.grad) == "tensor(..., size=(2, 3), captured)"
+    for read in (lamina.Tensor.tolist, lambda t: t.numpy(), lambda t: t in t, lambda t: t[t > 0]):
+        with pytest.raises(lamina.errors.CaptureError, match="captured"):
+            read(w.grad)
+
+
+def test_kept_values_and_given_gradients_are_inputs_of_the_program():
+    x = lamina.tensor([1.0, 2.0], requires_grad=True)
+    y, seed = x * x.exp(), lamina.ones(2)  # recorded before the capture
+    with capture() as recorder:
+        y.backward(seed)
+
+    found = {id(array) for array in recorder.inputs}
+    assert {id(x._array), id(seed._array)} <= found
+    (grad,) = recorder.replay(recorder.inputs, [x.grad._array])
+    np.testing.assert_allclose(grad, (1 + x.detach()) * x.detach().exp(), rtol=1e-6)
+
+
+def test_a_rule_that_needs_values_says_where_it_was_recorded():
+    x = lamina.ones(3, requires_grad=True)
+    mask = lamina.tensor([True, False, True])
+    y = lamina.masked_select(x, mask)
+    z = lamina.masked_scatter(lamina.zeros(3), mask, y)
+    with capture(), pytest.raises(lamina.errors.CaptureError, match="MaskedScatter") as caught:
+        z.sum().backward()
+    assert "masked_scatter(lamina.zeros(3), mask, y)" in str(caught.value)

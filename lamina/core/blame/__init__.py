@@ -8,9 +8,11 @@ went wrong, or is about to.
 from lamina.core.blame.calls import (
     check_derivatives,
     check_devices,
+    check_has_values,
     dim_out_of_range,
     kernel_failed,
     not_a_tensor,
+    rule_without_values,
 )
 from lamina.core.blame.kept import (
     check_inference_saved,
@@ -68,6 +70,7 @@ __all__ = [
     "check_assigned_grad",
     "check_derivatives",
     "check_devices",
+    "check_has_values",
     "check_hook_result",
     "check_inference_saved",
     "check_inplace",
@@ -99,6 +102,7 @@ __all__ = [
     "not_a_tensor",
     "numpy_of_requiring",
     "retain_without_grad",
+    "rule_without_values",
     "saved_value_modified",
     "stale_view",
     "this_place",

@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.blame.words import called, dims, made_note, plain_name, this_place, word_of
-from lamina.devices import CPU, MixedDevices, NoValues, device_of
+from lamina.core.blame.words import (
+    called,
+    dims,
+    made_note,
+    node_place,
+    plain_name,
+    this_place,
+    word_of,
+)
+from lamina.core.provenance import place_of
+from lamina.devices import CPU, MixedDevices, NoValues, current_recorder, device_of
 
 
 def not_a_tensor(
@@ -57,10 +66,7 @@ def kernel_failed(
     if isinstance(error, MixedDevices):
         return _mixed_devices(op, tensors, place)
     if isinstance(error, NoValues):
-        return errors.NoData(
-            f"{op.name}: Tensor on device meta has no values to read", [(place, "read here")],
-            ["compute with real tensors: the meta device only knows shapes and dtypes"],
-        )  # fmt: skip
+        return _without_values(op.name, [(place, "read here")], tensors)
     if isinstance(error, MemoryError):
         return errors.OutOfMemoryError(
             f"not enough memory for the result of {op.name}: {error}", [(place, "asked for here")]
@@ -92,6 +98,48 @@ def kernel_failed(
     return kind(
         f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")]
     )
+
+
+def rule_without_values(node: Any, error: NoValues, place: Any) -> errors.LaminaError:
+    """The rule of a node met an array without values: in a capture, or on the meta device."""
+    return _without_values(
+        f"{type(node).__name__} in backward",
+        [(node_place(node), "recorded here"), (place_of(*place), "backward was called here")],
+        (),
+    )
+
+
+def check_has_values(tensor: Any, what: str) -> None:
+    """Raise if a tensor was made in a captured step, which computes nothing."""
+    if getattr(tensor._array, "recorder", None) is None:
+        return
+    if current_recorder() is not None:
+        raise errors.CaptureError(
+            f"{what} reads a value while the step is being captured, when there is none yet",
+            [(this_place(), "read here"), *made_note(tensor)],
+            ["keep it a tensor inside the captured function, and read it outside"],
+        )
+    raise errors.CaptureError(
+        f"{what} reads a tensor that was made while a step was captured: it stands for a value "
+        "of the program, and has none itself",
+        [(this_place(), "read here"), *made_note(tensor)],
+        ["return it from the captured function, and read what a call of that returns"],
+    )
+
+
+def _without_values(name: str, notes: list[Any], tensors: Sequence[Any]) -> errors.LaminaError:
+    captured = any(getattr(tensor._array, "recorder", None) is not None for tensor in tensors)
+    if captured or current_recorder() is not None:
+        return errors.CaptureError(
+            f"{name} needs values while the step is being captured, when there are none yet: the "
+            "shape of what it computes depends on them", notes,
+            ["write it with a result of fixed shape, such as torch.where(mask, x, 0)",
+             "or compute it outside of the captured function"],
+        )  # fmt: skip
+    return errors.NoData(
+        f"{name}: Tensor on device meta has no values to read", notes,
+        ["compute with real tensors: the meta device only knows shapes and dtypes"],
+    )  # fmt: skip
 
 
 def _no_such_kernel(op: Any, tensors: Sequence[Any], place: Any) -> errors.NotImplementedForDtype:
