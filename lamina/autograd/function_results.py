@@ -9,11 +9,12 @@ import numpy as np
 
 from lamina import errors
 from lamina.autograd import function_blame
-from lamina.core.call import as_array, edge_of
 from lamina.core.inplace import rebase
 from lamina.core.node import OutputEdge
 from lamina.core.op import traced
+from lamina.core.op_node import edge_of
 from lamina.core.origins import CUT_NO_GRAD, CUT_NOT_DIFFERENTIABLE, FUNCTION, MULTIPLE
+from lamina.core.promotion import as_array
 from lamina.core.saved import keep_input, keep_result
 from lamina.core.tensor import Tensor, cell_of, root_of, wrap
 from lamina.core.versions import INFERENCE, next_stamp

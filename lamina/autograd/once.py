@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, final
 
 from lamina.autograd import function_blame
-from lamina.core.call import edge_of
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node
+from lamina.core.op_node import edge_of
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp

@@ -18,10 +18,11 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import OpNode, execute, publish
+from lamina.core.call import execute, publish
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule, parameters_of, raw
+from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array, is_half
 from lamina.core.provenance import internal_files, user_frame

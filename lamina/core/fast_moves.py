@@ -16,12 +16,14 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
-from lamina.core.call import Context, OpNode, as_array, execute, publish
+from lamina.core.call import execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, Declared, Op, Rule, parameters_of
+from lamina.core.op_node import Context, OpNode
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
+from lamina.core.promotion import as_array
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lamina.core import blame
-from lamina.core.call import OpNode, edge_of, execute, publish
+from lamina.core.call import execute, publish
 from lamina.core.fast import (
     KEEP_X,
     KEEP_Y,
@@ -23,6 +23,7 @@ from lamina.core.fast import (
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, Op, Rule, raw
+from lamina.core.op_node import OpNode, edge_of
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here, internal_files, user_frame
 from lamina.core.saved import keep_input, unpack

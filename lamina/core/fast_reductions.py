@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lamina import errors
-from lamina.core.call import Context, OpNode, as_array, execute, publish
+from lamina.core.call import execute, publish
 from lamina.core.fast import _frame, _new, unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, Declared, Op, Rule
-from lamina.core.promotion import FLOAT32, FLOAT64
+from lamina.core.op_node import Context, OpNode
+from lamina.core.promotion import FLOAT32, FLOAT64, as_array
 from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp

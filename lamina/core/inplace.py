@@ -18,11 +18,12 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import checked_tensors, compute, edge_of, execute
+from lamina.core.call import checked_tensors, compute, execute
 from lamina.core.hooks import hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import KEEP, Op, camel
+from lamina.core.op_node import edge_of
 from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here

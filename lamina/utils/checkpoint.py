@@ -19,11 +19,11 @@ from typing import Any, Final, final
 from lamina import errors
 from lamina.autograd.graph import saved_tensors_hooks
 from lamina.core import blame
-from lamina.core.call import edge_of
 from lamina.core.definitions import definition
 from lamina.core.modes import enable_grad, state
 from lamina.core.node import Node
 from lamina.core.op import traced
+from lamina.core.op_node import edge_of
 from lamina.core.provenance import here
 from lamina.core.saved import keep_input, unpack
 from lamina.core.streams import states, stream_of

@@ -1,0 +1,196 @@
+"""The nodes of declared operations: what they keep, and how their rules run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from lamina import errors
+from lamina.core import blame
+from lamina.core.modes import state
+from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
+from lamina.core.op import KEEP, Op, traced
+from lamina.core.promotion import is_half
+from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
+from lamina.core.tensor import (
+    Tensor,
+)
+from lamina.core.versions import next_stamp
+
+
+class Context(NamedTuple):
+    """What a node remembers beside kept values: the call's values, and the inputs' geometry."""
+
+    values: tuple[Any, ...]
+    shapes: tuple[Any, ...]
+    dtypes: tuple[Any, ...]
+
+
+class OpNode(Node):
+    """A node of a declared operation: its rules compute the gradients of the inputs."""
+
+    __slots__ = ()
+
+    op: Op
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the gradients go to, each with the number of its output."""
+        return tuple(map(public_edge, self.next[:1] if self.op.takes_number else self.next))
+
+    def __call__(self, *gradients: Tensor) -> Any:
+        """The gradients of the inputs, as tensors, given those of the outputs."""
+        if len(gradients) != self.outputs:
+            raise errors.ArgumentTypeError(
+                f"expected {self.outputs} arguments, got {len(gradients)} instead: a gradient for "
+                "each output"
+            )
+        found = self.pull(traced, gradients[0] if self.outputs == 1 else list(gradients))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def unpack(self, F: Any, slot: int) -> Any:
+        """The kept value of one slot, checked."""
+        if self.saved is None:
+            raise blame.graph_freed(self)
+        return unpack(self, self.saved[slot], F)
+
+    def raw_saved(self, slot: int) -> Any:
+        """The handle on the kept value of one slot, on which hooks can be put."""
+        return raw_saved(self, slot)
+
+    def pull(self, F: Any, g: Any) -> Any:
+        """Run the rule of each input that wants a gradient."""
+        op = self.op
+        if g is None or (self.outputs > 1 and all(part is None for part in g)):
+            return (None,) * len(self.next)
+        if self.saved is None:
+            raise blame.graph_freed(self)
+        values: dict[tuple[str, Any], Any] = {}
+        if op.joint is not None:
+            position = op.tensor_positions[0]
+            return op.joint(F, g, *[self._value(F, s, values) for s in op.getters[position]])
+        grads: list[Any] = []
+        shapes = self.context.shapes
+        edge = 0
+        for k, position in enumerate(op.tensor_positions):
+            if position not in op.rules:
+                continue
+            count = len(shapes[k]) if isinstance(shapes[k], list) else 1
+            if any(e is not None for e in self.next[edge : edge + count]):
+                rule = op.rules[position]
+                found = rule(F, g, *[self._value(F, s, values) for s in op.getters[position]])
+                grads += found if isinstance(shapes[k], list) else [self._fitted(F, found, k)]
+            else:
+                grads += [None] * count
+            edge += count
+        return grads
+
+    def remember(self, values: list[Any], made: list[Any], needs: tuple[bool, ...]) -> None:
+        """Keep what the rules of the wanted gradients ask for, and nothing else."""
+        op = self.op
+        self.context = context_of(op, values)
+        entries: list[Any] = []
+        kept = op.kept_slots(needs)
+        for (kind, position), wanted in zip(op.slots, kept, strict=True):
+            if not wanted:
+                entries.append(None)
+            elif kind == "out":
+                entries.append(keep_result(made[position], position))
+            elif isinstance(values[position], list):
+                entries.append(tuple(keep_input(item) for item in values[position]))
+            else:
+                entries.append(keep_input(values[position]))
+        self.saved = tuple(entries) if any(kept) else NOTHING
+
+    def _fitted(self, F: Any, gradient: Any, k: int) -> Any:
+        """Undo broadcasting and promotion of input `k` in a gradient."""
+        if gradient is None:
+            return None
+        shape, kind = self.context.shapes[k], self.context.dtypes[k]
+        if self.op.dtypes is KEEP:
+            # A half times a Python number may have become float32 on the way.
+            lost = kind is not None and is_half(kind)
+            return F.cast_like_input(gradient, kind) if lost else gradient
+        if shape is not None and gradient.shape != shape:
+            gradient = F.sum_to_size(gradient, shape)
+        if kind is not None and getattr(gradient, "_array", gradient).dtype != kind:
+            gradient = F.cast_like_input(gradient, kind)
+        return gradient
+
+    def _value(self, F: Any, source: tuple[str, Any], memo: dict[tuple[str, Any], Any]) -> Any:
+        """What a rule's parameter stands for."""
+        kind, position = source
+        if kind in ("in", "out"):
+            if source not in memo:
+                memo[source] = unpack(self, self.saved[self.op.slots.index(source)], F)
+            return memo[source]
+        if kind == "static":
+            return self.context.values[position]
+        if kind == "needs":
+            return tuple(edge is not None for edge in self.next)
+        k = self.op.tensor_positions.index(position)
+        return (self.context.shapes if kind == "shape" else self.context.dtypes)[k]
+
+
+def edge_of(tensor: Any) -> Any:
+    """The edge that leads a gradient to a tensor; None if it wants none, or is a number."""
+    if not isinstance(tensor, Tensor) or not tensor._requires_grad:
+        return None
+    return tensor if tensor._node is None else tensor._node
+
+
+def record(op: Op, values: list[Any], made: list[Any], place: tuple[Any, int]) -> Any:
+    """The node of a call: edges, position, and what its rules need to remember."""
+    node: Any = op.node_class()
+    node.next = tuple(edge_of(tensor) for tensor in _all_inputs(op, values))
+    node.code, node.lasti = place
+    node._hooks = None
+    node.outputs = len(made)
+    node.stamp = next_stamp()
+    if state.pack_hooks:  # they see results as what they are: computed from something
+        for index, tensor in enumerate(made):
+            if tensor is not None and tensor.dtype.is_differentiable:
+                tensor._node = OutputEdge(node, index) if len(made) > 1 else node
+                tensor._requires_grad = True
+    node.remember(values, made, tuple(_needs(values[p]) for p in op.tensor_positions))
+    return node
+
+
+def _all_inputs(op: Op, values: list[Any]) -> list[Any]:
+    """One entry for each edge: tensors, and stand-ins for inputs that are no tensors.
+
+    An input without a derivative, such as an index, has no edge.
+    """
+    found: list[Any] = []
+    for position in op.tensor_positions:
+        if position not in op.rules:
+            continue
+        value = values[position]
+        found += value if isinstance(value, list) else [value]
+    return found
+
+
+def _needs(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(item._requires_grad for item in value)
+    return isinstance(value, Tensor) and value._requires_grad
+
+
+def context_of(op: Op, values: list[Any]) -> Context:
+    """The call's plain values and the geometry of its tensor inputs."""
+    plain = list(values)
+    shapes: list[Any] = []
+    kinds: list[Any] = []
+    for position in op.tensor_positions:
+        value = values[position]
+        if isinstance(value, Tensor):
+            shapes.append(value._array.shape)
+            kinds.append(value._array.dtype)
+            plain[position] = None
+        elif isinstance(value, list):
+            shapes.append([item._array.shape for item in value])
+            kinds.append([item._array.dtype for item in value])
+            plain[position] = None
+        else:
+            shapes.append(None)
+            kinds.append(None)
+    return Context(tuple(plain), tuple(shapes), tuple(kinds))
