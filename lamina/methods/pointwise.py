@@ -6,6 +6,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.core.inplace import inplace
+from lamina.core.modes import state
 from lamina.core.tensor import Tensor
 from lamina.ops import (
     activation,
@@ -64,10 +65,26 @@ def _rmod(self: Any, other: Any) -> Any:
     return pointwise._remainder(other, self)
 
 
+def _is_update(self: Any, other: Any, alpha: Any) -> bool:
+    """Whether this is an optimizer's `p.add_(g, alpha=-lr)`: two short ways then do, in 3 us, not 30.
+
+    Floats of one type, and nothing is recorded.
+    """
+    return (
+        alpha.__class__ is float
+        and not state.grad_enabled
+        and other.__class__ is Tensor
+        and other._array.dtype is self._array.dtype
+        and self._array.dtype.kind == "f"
+    )
+
+
 def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Add to each element, in place."""
     if alpha.__class__ is int and alpha == 1:
         return Tensor.__iadd__(self, other)
+    if _is_update(self, other, alpha):
+        return Tensor.__iadd__(self, pointwise.mul(other, alpha))
     return change_by(pointwise._add_scaled, self, other, alpha)
 
 
@@ -75,6 +92,8 @@ def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Subtract from each element, in place."""
     if alpha.__class__ is int and alpha == 1:
         return Tensor.__isub__(self, other)
+    if _is_update(self, other, alpha):
+        return Tensor.__isub__(self, pointwise.mul(other, alpha))
     return change_by(pointwise._sub_scaled, self, other, alpha)
 
 
