@@ -66,7 +66,7 @@ def _rmod(self: Any, other: Any) -> Any:
 
 
 def _is_update(self: Any, other: Any, alpha: Any) -> bool:
-    """Whether this is an optimizer's `p.add_(g, alpha=-lr)`: two short ways then do, in 3 us, not 30.
+    """Whether this is an optimizer's `p.add_(g, alpha=-lr)`: two short ways do, in 3 us, not 30.
 
     Floats of one type, and nothing is recorded.
     """
