@@ -14,12 +14,8 @@ from lamina import errors
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import execute, publish
-from lamina.core.fast_products import (
-    batch_caller,
-    batch_product,
-    matrix_product,
-    product_caller,
-)
+from lamina.core.fast_batches import batch_caller, batch_product
+from lamina.core.fast_products import matrix_product, product_caller
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor

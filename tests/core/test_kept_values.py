@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lamina as torch
-from lamina.core.fast import PointwiseNode
+from lamina.core.fast_nodes import PointwiseNode
 from lamina.core.fast_products import AffineNode
 from lamina.core.node import NOTHING, OutputEdge
 from lamina.core.op import NOT_WRITTEN, Op, catalogue, parameters_of, traced
