@@ -150,17 +150,7 @@ class Op:
         only: Mapping[str, str] = {}
         if isinstance(grad, Joint):
             grad, only = grad
-        self.joint = grad if callable(grad) else None
-        self.rules: dict[int, Rule] = self._rules_by_position(grad)
-        self.slots: tuple[tuple[str, Any], ...] = ()
-        self.getters: dict[int, tuple[tuple[str, Any], ...]] = {}
-        self._read_rules()
-        # What must be kept for the gradient of each input: all that its rule asks for, mostly.
-        self.kept_for = self.getters | {
-            self.names.index(name): tuple(map(self._source_of, text.split()))
-            for name, text in only.items()
-        }
-        self.is_differentiable = grad is not None
+        self._declare_rules(grad, only)
         # The op's own class of node: `type(t.grad_fn).__name__` tells what was done.
         self.node_class = type(
             node_name or camel(name) + "Backward0",
@@ -173,6 +163,22 @@ class Op:
             },
         )
         self._kept: dict[tuple[bool, ...], tuple[bool, ...]] = {}
+
+    def _declare_rules(
+        self, grad: Mapping[str, Rule] | Rule | None, only: Mapping[str, str]
+    ) -> None:
+        """Find out what the rules ask for, and so what a call must keep."""
+        self.joint = grad if callable(grad) else None
+        self.rules: dict[int, Rule] = self._rules_by_position(grad)
+        self.slots: tuple[tuple[str, Any], ...] = ()
+        self.getters: dict[int, tuple[tuple[str, Any], ...]] = {}
+        self._read_rules()
+        # What must be kept for the gradient of each input: all that its rule asks for, mostly.
+        self.kept_for = self.getters | {
+            self.names.index(name): tuple(map(self._source_of, text.split()))
+            for name, text in only.items()
+        }
+        self.is_differentiable = grad is not None
 
     def _rules_by_position(self, grad: Mapping[str, Rule] | Rule | None) -> dict[int, Rule]:
         if grad is None:

@@ -141,27 +141,18 @@ def _not_reached(subject: Subject) -> Explanation | None:
     ran: list[Note] = [
         (place_of(last.code, last.lasti), f"this backward pass did not reach {subject.called}")
     ]
+    without = f"{subject.called} is a leaf without a gradient"
     cut = cut_from(subject.tensor)
     if cut is not None:
         reason = reason_in_words(cut.reason, cut.op, place_of(cut.code, cut.lasti))
-        return explained(
-            cause_of_reason(reason.kind),
-            f"{subject.called} is a leaf without a gradient: what was computed from it left the "
-            "graph, since "
-            f"{reason.words}",
-            [*reason.notes, *ran],
-            reason.help,
-        )
+        verdict = f"{without}: what was computed from it left the graph, since {reason.words}"
+        cause = cause_of_reason(reason.kind)
+        return explained(cause, verdict, [*reason.notes, *ran], reason.help)
     numbers = _root_of_numbers(last)
     if numbers is not None:
-        return explained(
-            Cause.CONVERTED_TO_PYTHON,
-            f"{subject.called} is a leaf without a gradient: the pass began at a tensor made of "
-            "numbers, since "
-            f"{numbers.words}",
-            [*numbers.notes, *ran],
-            numbers.help,
-        )
+        verdict = f"{without}: the pass began at a tensor made of numbers, since {numbers.words}"
+        cause = Cause.CONVERTED_TO_PYTHON
+        return explained(cause, verdict, [*numbers.notes, *ran], numbers.help)
     rootless = _root_without_history(last)
     if rootless is not None:
         return _from_broken_root(subject, rootless, ran)
@@ -169,8 +160,7 @@ def _not_reached(subject: Subject) -> Explanation | None:
         return None
     return explained(
         Cause.NOT_REACHED,
-        f"{subject.called} is a leaf without a gradient: no path leads to it from what was "
-        "differentiated",
+        f"{without}: no path leads to it from what was differentiated",
         [*ran, *subject.made("made here")],
         [f"compute the loss from `{subject.name}`, without detach(), .item() or numpy on the way"],
     )

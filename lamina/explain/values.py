@@ -45,36 +45,14 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
         return None
     found = _troubles_of(subject)
     if not found:
-        root = _nan_root(subject)
-        if root is not None:
-            node = _first_nan(root)
-            return explained(
-                Cause.NAN,
-                f"{subject.called} is a leaf, and its .grad has NaN in it, since the forward pass "
-                "gave NaN",
-                [(node_place(node), f"{op_word(node)} gives NaN here, or was given it")],
-                _without_nan(node),
-            )
-        return explained(
-            Cause.NAN,
-            f"{subject.called} is a leaf, and its .grad has NaN in it",
-            [],
-            [
-                "run the pass again under torch.autograd.set_detect_anomaly(True): it stops where "
-                "NaN first appears"
-            ],
-        )
+        return _nan_before_the_pass(subject)
     first = found[0]
     notes: list[Note] = [(place_of(first.code, first.lasti), _infinite(first))]
     if first.kind == "divide by zero":
         after = next((t for t in found[1:] if t.kind == "invalid value"), None)
         if after is not None:
-            notes.append(
-                (
-                    place_of(after.code, after.lasti),
-                    f"0 * inf in the derivative of {after.op} gives nan",
-                )
-            )
+            where = place_of(after.code, after.lasti)
+            notes.append((where, f"0 * inf in the derivative of {after.op} gives nan"))
     place = notes[0][0]
     assert place is not None
     return explained(
@@ -83,6 +61,26 @@ def explain_nan_gradient(subject: Subject) -> Explanation | None:
         "multiplied by 0",
         notes,
         _away_from(first, place),
+    )
+
+
+def _nan_before_the_pass(subject: Subject) -> Explanation:
+    """No derivative was infinite: the pass began with NaN, or nobody knows."""
+    root = _nan_root(subject)
+    if root is None:
+        return explained(
+            Cause.NAN,
+            f"{subject.called} is a leaf, and its .grad has NaN in it",
+            [],
+            ["run the pass again under torch.autograd.set_detect_anomaly(True): it stops where "
+             "NaN first appears"],
+        )  # fmt: skip
+    node = _first_nan(root)
+    return explained(
+        Cause.NAN,
+        f"{subject.called} is a leaf, and its .grad has NaN in it, since the forward pass gave NaN",
+        [(node_place(node), f"{op_word(node)} gives NaN here, or was given it")],
+        _without_nan(node),
     )
 
 

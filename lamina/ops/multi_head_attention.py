@@ -42,6 +42,26 @@ def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, hea
     return ndim == 3
 
 
+def _check_options(size: int, expected: int, heads: int, is_causal: bool, mask: Any) -> None:
+    """Raise if sizes and heads don't fit, or the mask that a hint speaks of is missing."""
+    if is_causal and mask is None:
+        raise errors.InvalidArgument(
+            "Need attn_mask if specifying the is_causal hint.", help=["pass the causal mask too"]
+        )
+    if size != expected or size % heads:
+        raise errors.InvalidArgument(
+            f"was expecting embedding dimension of {expected}, divisible by num_heads={heads}, "
+            f"but got {size}"
+        )
+
+
+def _as_batch(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    """The inputs as a batch of one; what was one tensor stays one."""
+    queries = query.unsqueeze(1)
+    keys = queries if key is query else key.unsqueeze(1)
+    return queries, keys, keys if value is key else value.unsqueeze(1)
+
+
 def _as_added(mask: Any, like: Any) -> Any:
     """A mask as what is added to scores: here True means "takes no part"."""
     if mask is None or mask._array.dtype.kind != "b":
@@ -147,27 +167,14 @@ def multi_head_attention_forward(
         The result (L, N, E), and the weights (N, L, S) or None.
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
-    if is_causal and attn_mask is None:
-        raise errors.InvalidArgument(
-            "Need attn_mask if specifying the is_causal hint.", help=["pass the causal mask too"]
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        is_causal = False
-    attn_mask, padding = _as_added(attn_mask, query), _as_added(key_padding_mask, query)
+    _check_options(query.shape[-1], embed_dim_to_check, num_heads, is_causal, attn_mask)
+    is_causal = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if is_causal else _as_added(attn_mask, query)
+    padding = _as_added(key_padding_mask, query)
     if not batched:
-        same = key is query, value is key
-        query = query.unsqueeze(1)
-        key = query if same[0] else key.unsqueeze(1)
-        value = key if same[1] else value.unsqueeze(1)
+        query, key, value = _as_batch(query, key, value)
         padding = None if padding is None else padding.unsqueeze(0)
     length, count, size = query.shape
-    if size != embed_dim_to_check or size % num_heads:
-        raise errors.InvalidArgument(
-            f"was expecting embedding dimension of {embed_dim_to_check}, divisible by num_heads="
-            f"{num_heads}, but got {size}"
-        )
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, in_proj_weight, separate, in_proj_bias)
     if bias_k is not None and bias_v is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from lamina.core import origins
@@ -117,66 +118,77 @@ _FROM_DATA: Final = frozenset(
 
 def reason_in_words(reason: str, op: str, place: Place) -> Reason:
     """A cut of the graph by an operation at a place."""
-    text = place.expression
     if reason in (origins.CUT_NO_GRAD, origins.CUT_INFERENCE):
         return _switched_off(reason, place)
-    if reason == origins.CUT_DATA:
-        source = reading.receiver(text)
+    if reason in _BY_REASON:
+        return _BY_REASON[reason](place)
+    if reason == origins.CUT_INTEGER and op not in _INDEX_OPS:
+        return _integers(op, place)
+    return _not_differentiable(reason, op, place)
+
+
+def _data_taken(place: Place) -> Reason:
+    """`.data` was read."""
+    text = place.expression
+    source = reading.receiver(text)
+    return Reason(
+        origins.CUT_DATA,
+        f"`{short(text)}` is cut off from the graph" if text
+        else ".data is cut off from the graph",
+        [(place, "cut here: .data is a tensor without history")],
+        [f"use `{source}` itself instead of `{text}`" if source
+         else "use the tensor itself instead of .data"],
+    )  # fmt: skip
+
+
+def _copied(place: Place) -> Reason:
+    """A tensor was made of another one's values."""
+    return Reason(
+        origins.CUT_COPIED,
+        "it holds copies of numbers, in a new leaf that is not connected to where they came from",
+        [(place, "the values were copied here, without their history")],
+        _instead_of_copy(place.expression),
+    )
+
+
+def _unrecorded_gradient(place: Place) -> Reason:
+    """It is a gradient of a pass that was not recorded."""
+    repaired = _with_create_graph(place.expression)
+    return Reason(
+        origins.CUT_BACKWARD,
+        "a gradient has no history unless it is computed with create_graph=True",
+        [(place, "this gradient was computed here without create_graph=True, so not recorded")],
+        [f"to differentiate it again, compute it with create_graph=True: `{repaired}`"
+         if repaired else "compute it with create_graph=True"],
+    )  # fmt: skip
+
+
+def _frozen(place: Place) -> Reason:
+    """All that it was computed from had its flag switched off."""
+    return Reason(
+        origins.CUT_FROZEN,
+        "it was computed from frozen tensors only",
+        [(place, "frozen here: requires_grad was switched off")],
+        ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients of "
+         "the data, give it requires_grad=True"],
+    )  # fmt: skip
+
+
+def _integers(op: str, place: Place) -> Reason:
+    """An operation gave integers, among other results or alone."""
+    if op != "to_copy":
         return Reason(
-            reason,
-            f"`{short(text)}` is cut off from the graph"
-            if text
-            else ".data is cut off from the graph",
-            [(place, "cut here: .data is a tensor without history")],
-            [
-                f"use `{source}` itself instead of `{text}`"
-                if source
-                else "use the tensor itself instead of .data"
-            ],
-        )
-    if reason == origins.CUT_DETACH:
-        return _detached(place)
-    if reason == origins.CUT_COPIED:
-        return Reason(
-            reason,
-            "it holds copies of numbers, in a new leaf that is not connected to where they came "
-            "from",
-            [(place, "the values were copied here, without their history")],
-            _instead_of_copy(text),
-        )
-    if reason == origins.CUT_BACKWARD:
-        return Reason(
-            reason,
-            "a gradient has no history unless it is computed with create_graph=True",
-            [(place, "this gradient was computed here without create_graph=True, so not recorded")],
-            ["to differentiate it again, compute it with create_graph=True: "
-             f"`{_with_create_graph(text)}`"
-             if _with_create_graph(text) else "compute it with create_graph=True"],
-        )  # fmt: skip
-    if reason == origins.CUT_FROZEN:
-        return Reason(
-            reason,
-            "it was computed from frozen tensors only",
-            [(place, "frozen here: requires_grad was switched off")],
-            ["to train the frozen tensors, unfreeze them: `requires_grad_(True)`; for gradients "
-             "of the "
-             "data, give it requires_grad=True"],
-        )  # fmt: skip
-    if reason == origins.CUT_INTEGER and op != "to_copy" and op not in _INDEX_OPS:
-        return Reason(
-            reason,
+            origins.CUT_INTEGER,
             f"the indices that {op_name(op)} gives are integers, which carry no gradient",
             [(place, "the indices leave the graph here")],
             [f"use the values that {op_name(op)} gives beside them: `.values`"],
         )
-    if reason == origins.CUT_INTEGER and op not in _INDEX_OPS:
-        return Reason(
-            reason,
-            f"{_of(op)} gives integers, which cannot carry a gradient",
-            [(place, "becomes integer here, and leaves the graph")],
-            _instead_of_integers(op, text),
-        )
-    return _not_differentiable(reason, op, place)
+    return Reason(
+        origins.CUT_INTEGER,
+        f"{_of(op)} gives integers, which cannot carry a gradient",
+        [(place, "becomes integer here, and leaves the graph")],
+        _instead_of_integers(op, place.expression),
+    )
 
 
 def _switched_off(reason: str, place: Place) -> Reason:
@@ -223,6 +235,15 @@ def _detached(place: Place) -> Reason:
         [f"use `{source}` itself instead of `{text}`" if source and text.endswith(".detach()")
          else "leave out the detach()"],
     )  # fmt: skip
+
+
+_BY_REASON: Final[dict[str, Callable[[Place], Reason]]] = {
+    origins.CUT_DATA: _data_taken,
+    origins.CUT_DETACH: _detached,
+    origins.CUT_COPIED: _copied,
+    origins.CUT_BACKWARD: _unrecorded_gradient,
+    origins.CUT_FROZEN: _frozen,
+}
 
 
 def _instead_of_copy(text: str) -> list[str]:
