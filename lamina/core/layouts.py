@@ -62,3 +62,16 @@ contiguous_format: Final = memory_format("contiguous_format")
 preserve_format: Final = memory_format("preserve_format")
 channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
+
+
+def is_dense(array: Any) -> bool:
+    """Whether elements fill their memory without gaps or overlap, in some order of dimensions."""
+    if array.flags.forc:
+        return True
+    expected = array.itemsize
+    for step, length in sorted(zip(array.strides, array.shape, strict=True)):
+        if length != 1:
+            if step != expected:
+                return False
+            expected *= length
+    return True

@@ -108,12 +108,6 @@ class Subject:
         noted = self.notes.get("asked_at")
         return 0 if noted is None else int(noted[0])
 
-    @property
-    def asked_note(self) -> list[Note]:
-        """A note on where gradients were asked for."""
-        noted = self.notes.get("asked_at")
-        return [] if noted is None else [(place_of(*noted[1:]), "gradients were asked for here")]
-
     def passes_since(self, stamp: int) -> list[records.Pass]:
         """The backward passes after a moment, oldest first."""
         return [p for p in records.passes if p.stamp > stamp]

@@ -11,7 +11,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
-from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction
+from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduction_of
 
 __all__: list[str] = []
 
@@ -200,9 +200,7 @@ def nll_loss(
     >>> lamina.nn.functional.nll_loss(scores, lamina.tensor([0, 1]))
     tensor(2.5000)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_classes("nll_loss", input, target)
     if input._array.ndim == 1 and target._array.ndim == 1:
         target = target[0]

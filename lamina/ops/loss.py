@@ -14,9 +14,9 @@ from lamina.core.op import PROMOTE
 from lamina.core.samples import sample
 from lamina.ops.reductions_of_losses import (
     check_reduction,
-    legacy_reduction,
     reduced,
     reduced_tensor,
+    reduction_of,
     share,
 )
 
@@ -94,8 +94,7 @@ def mse_loss(
     >>> lamina.nn.functional.mse_loss(lamina.tensor([1.0, 2.0]), lamina.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_pair("mse_loss", input, target, reduction)
     if weight is not None:
         return _weighted(_mse(input, target, "none"), weight, reduction)
@@ -127,8 +126,7 @@ def l1_loss(
     >>> lamina.nn.functional.l1_loss(lamina.tensor([1.0, 2.0]), lamina.tensor([1.0, 4.0]))
     tensor(1.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_pair("l1_loss", input, target, reduction)
     losses = (input - target).abs()
     if weight is not None:
@@ -176,8 +174,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Any:
     r"""The mean of $d^2 / 2 \beta$ where $d = |x - y| < \beta$, of $d - \beta / 2$ elsewhere."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_pair("smooth_l1_loss", input, target, reduction)
     if beta < 0:
         raise errors.InvalidArgument("smooth_l1_loss does not support negative values for beta.")
@@ -250,7 +247,5 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean of $\log(1 + e^{-y x})$, for targets $y$ that are 1 or -1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     return _soft_margin(input, target, reduction)

@@ -12,7 +12,11 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.constants import constant_like
-from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced, share
+from lamina.ops.reductions_of_losses import (
+    reduced,
+    reduction_of,
+    share,
+)
 
 __all__: list[str] = []
 
@@ -29,9 +33,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean over classes $j \ne t$ of $w_t \max(0, m - x_t + x_j)^p$."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise errors.InvalidValue(f"multi_margin_loss: only p == 1 and p == 2 supported, got {p}")
     if not input._array.ndim:
@@ -101,9 +103,7 @@ def multilabel_margin_loss(
 
     A row of targets ends at its first -1.
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if not input._array.ndim:
         input, target = input.unsqueeze(0), target.reshape(1)
     return _multilabel_margin(input, target, reduction)
@@ -162,9 +162,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean over classes of $-(t \log \sigma(x) + (1 - t) \log \sigma(-x))$."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     losses = -(target * traced.logsigmoid(input) + (1 - target) * traced.logsigmoid(-input))
     if weight is not None:
         losses = losses * weight

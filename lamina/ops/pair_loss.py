@@ -10,7 +10,11 @@ import numpy as np
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.op import traced
-from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduced_tensor
+from lamina.ops.reductions_of_losses import (
+    check_reduction,
+    reduced_tensor,
+    reduction_of,
+)
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -73,9 +77,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean of $x$ where the target is 1, and of $\max(0, m - x)$ where it is -1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     apart = traced.where(target == 1, 0.0, (margin - input).clamp_min(0))
     together = traced.where(target == -1, 0.0, input)
     return reduced_tensor(apart + together, reduction)
@@ -92,9 +94,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean of $\max(0, -t (x_1 - x_2) + m)$: a target of 1 wants $x_1$ to be the larger."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise errors.InvalidArgument(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -113,9 +113,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     r"""The mean of $1 - \cos$ where the target is 1, and of $\max(0, \cos - m)$ where it is -1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     # A tiny number keeps the derivative of the root finite at the zero vector.
     tiny = 1e-12
     product = (input1 * input2).sum(-1)
@@ -150,9 +148,7 @@ def triplet_margin_loss(
         reduce: replaced by `reduction`.
         reduction: "mean", "sum" or "none".
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
         raise errors.InvalidValue(f"margin must be greater than 0, got {margin}")
 

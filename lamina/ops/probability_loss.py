@@ -18,6 +18,7 @@ from lamina.ops.reductions_of_losses import (
     legacy_reduction,
     reduced,
     reduced_tensor,
+    reduction_of,
     share,
 )
 
@@ -99,9 +100,7 @@ def binary_cross_entropy(
     >>> lamina.nn.functional.binary_cross_entropy(lamina.tensor([0.5]), lamina.tensor([1.0]))
     tensor(0.6931)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input._array.shape != target._array.shape:
         raise errors.InvalidValue(
             f"binary_cross_entropy: the target's size ({target.shape}) is different to the input "
@@ -192,9 +191,7 @@ def binary_cross_entropy_with_logits(
     >>> functional.binary_cross_entropy_with_logits(lamina.tensor([0.0]), lamina.tensor([1.0]))
     tensor(0.6931)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input._array.shape != target._array.shape:
         raise errors.InvalidValue(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})",
@@ -267,9 +264,7 @@ def poisson_nll_loss(
         reduce: replaced by `reduction`.
         reduction: "mean", "sum" or "none".
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    check_reduction(reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

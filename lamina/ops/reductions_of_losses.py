@@ -11,14 +11,22 @@ import numpy as np
 from lamina import errors
 
 
-def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
     """The reduction that the two flags before `reduction` meant."""
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         f"size_average and reduce were replaced by reduction; write reduction='{name}'",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
     return name
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that was asked for, perhaps by the flags before it; other names raise."""
+    if size_average is not None or reduce is not None:
+        return legacy_reduction(size_average, reduce, 5)
+    check_reduction(reduction)
+    return reduction
 
 
 def check_reduction(reduction: str) -> None:

@@ -89,7 +89,7 @@ def _neighbour(input: Any, size: int, offset: int, reading: Reading) -> tuple[An
     return whole, inside.astype(input.dtype)
 
 
-_place_op = operation(
+operation(
     "grid_place",
     _place,
     grad={"input": lambda F, g, input, size, reading: g * F.grid_place_slope(input, size, reading)},

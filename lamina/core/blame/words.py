@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from typing import Any, Final
 
 from lamina import dtypes
 from lamina.core.provenance import assigned_name, name_of, place_of, user_frame
+from lamina.core.records import leaves_behind
 from lamina.errors import Place
 
 INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or use no_grad() instead"
@@ -102,20 +102,7 @@ def node_of(tensor: Any) -> Any:
 
 def leaves_of(tensor: Any, limit: int = 10_000) -> list[Any]:
     """The leaves that a tensor was computed from, nearest first."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    waiting = deque([tensor._node])
-    while waiting and len(seen) < limit:
-        node = waiting.popleft()
-        node = getattr(node, "node", node)
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if hasattr(node, "_array"):
-            found.append(node)
-        else:
-            waiting.extend(node.next)
-    return found
+    return leaves_behind(tensor, limit)[1:]
 
 
 def is_move(node: Any) -> bool:
@@ -172,11 +159,6 @@ def made_note(tensor: Any, word: str = "made here") -> list[Note]:
 def dims(shape: Any) -> str:
     """A shape as PyTorch writes it in errors."""
     return str(list(shape))
-
-
-def describe(tensor: Any) -> str:
-    """Type and shape in PyTorch's words, as in `torch.FloatTensor [2, 3]`."""
-    return f"{legacy_type(tensor.dtype, tensor.device)} {dims(tensor._array.shape)}"
 
 
 _LEGACY: Final = {
