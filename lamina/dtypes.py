@@ -261,6 +261,8 @@ def promote_categories(
         elif other.category > result.category:
             if is_number and result.category < FLOATING:
                 result = of_category(other.category)
+            elif result.category == FLOATING:
+                result = promote_types(result, complex64)  # as wide as the floats were
             else:
                 result = promote_types(result, other)
     assert result is not None, "a result type needs at least one operand"

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from lamina.core.layouts import is_dense
 from lamina.core.op import traced
 from lamina.core.origins import CUT_BACKWARD
-from lamina.core.tensor import Tensor, cell_of, wrap
+from lamina.core.tensor import Tensor, cell_of, set_array, wrap
 from lamina.core.views import inherits_flag
 
 # Threads may add to the same leaf. One lock for all: it is held for one addition.
@@ -50,26 +51,28 @@ def add_recorded_to_leaf(leaf: Tensor, gradient: Tensor, place: Any) -> None:
     if inherits_flag(leaf):
         return
     with _leaf_lock:
-        leaf._grad = traced.clone(gradient) if leaf._grad is None else leaf._grad + gradient
+        leaf._grad = _own(gradient, leaf) if leaf._grad is None else leaf._grad + gradient
     leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)
+
+
+def _own(gradient: Tensor, leaf: Tensor) -> Tensor:
+    """A recorded copy with the leaf's layout, if that is dense."""
+    array = leaf._array
+    if array.__class__ is not np.ndarray or array.shape != gradient.shape or not is_dense(array):
+        copied: Tensor = traced.clone(gradient)
+    else:
+        empty = np.empty_like(array, dtype=gradient._array.dtype)
+        copied = traced.copy(wrap(empty, None), gradient)
+        np.copyto(empty, gradient._array)
+        set_array(copied, empty)
+    return copied
 
 
 def _copied_like(gradient: Any, leaf: Tensor) -> Any:
     """A fresh array with the leaf's layout: its strides if dense, else row-major."""
     if gradient.__class__ is not np.ndarray or gradient.shape != leaf._array.shape:
         return np.array(gradient) if isinstance(gradient, np.generic) else gradient.copy()
-    order: Any = "K" if _is_dense(leaf._array) else "C"
+    order: Any = "K" if is_dense(leaf._array) else "C"
     target = np.empty_like(leaf._array, dtype=gradient.dtype, order=order)
     np.copyto(target, gradient)
     return target
-
-
-def _is_dense(array: Any) -> bool:
-    """Whether elements fill their memory without gaps or overlap, in some order of dimensions."""
-    expected = array.itemsize
-    for step, length in sorted(zip(array.strides, array.shape, strict=True)):
-        if length != 1:
-            if step != expected:
-                return False
-            expected *= length
-    return True

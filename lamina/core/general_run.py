@@ -23,7 +23,7 @@ from lamina.core.node import Node, OutputEdge
 from lamina.core.op import raw, traced
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.saved import lift_saved
-from lamina.core.tensor import Tensor, wrap
+from lamina.core.tensor import Tensor, set_array, wrap
 from lamina.core.views import inherits_flag
 from lamina.devices import NoValues, current_recorder
 
@@ -188,10 +188,11 @@ class GeneralRun:
         tensors: dict[int, Any] = {}  # a tensor named twice has one gradient
         for position, index in self.wanted.get(key, ()):
             if index not in tensors:
-                part = parts[index]
-                if part.__class__ is np.ndarray and not part.flags.writeable:
-                    part = part.copy()  # an expanded number: the caller may want to write to it
-                tensors[index] = self._tensor(part)
+                found = tensors[index] = self._tensor(parts[index])
+                array = None if found is None else found._array
+                if array.__class__ is np.ndarray and not array.flags.writeable:
+                    # An expanded number: the caller may want to write to it.
+                    set_array(found, array.copy())
             self.found[position] = tensors[index]
 
     def _retain(self, tensor: Tensor | None, gradient: Any) -> None:

@@ -123,6 +123,7 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     wants = target.requires_grad or any(other.requires_grad for other in others)
     # An operation without derivatives, such as logical_not_, leaves the graph as it is.
     records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)
+    records = records and target.dtype.is_differentiable
     blame.check_inplace(op.name, target, records)
     if op.dtypes is not KEEP or op.name == "copy":
         for other in others:

@@ -250,7 +250,7 @@ class Tensor(ArrayFacts):
             alias = wrap(self._array, (*here(), "data", CUT_DATA, None))
         else:
             alias = wrap(self._array, (*here(), "data", None, root_of(self)))
-        alias._cell = None
+        alias._cell = INFERENCE if self._cell is INFERENCE else None
         alias.__dict__["data_of"] = weakref.ref(self)
         return alias
 

@@ -98,7 +98,9 @@ def detach(input: Tensor) -> Tensor:
         note_cut(place, "detach", CUT_DETACH, [input], deep=False)
     else:
         made = wrap(input._array, (*place, "detach", None, root_of(input)), Tensor)
-    if input._cell is not INFERENCE:
+    if input._cell is INFERENCE:
+        made._cell = INFERENCE
+    else:
         made._cell = cell_of(input)
         made._cell.shared_at = place
     return made

@@ -216,8 +216,11 @@ def _without_zero_division(function: Any) -> Any:
     """A kernel whose division of an integer by zero raises, as there is no result for it."""
 
     def kernel(input: Any, other: Any) -> Any:
-        if np.result_type(input, other).kind not in "iub":
+        kind = np.result_type(input, other).kind
+        if kind not in "iub":
             return function(input, other)
+        if kind == "b":
+            raise errors.NotImplementedForDtype("division is not implemented for 'Bool'")
         try:
             with np.errstate(divide="raise"):
                 return function(input, other)

@@ -45,6 +45,8 @@ def _power_of_number(input: Any, other: Any) -> Any:
             "Integers to negative integer powers are not allowed.",
             help=["convert to floating point first: x.float() ** -1"],
         )
+    if kind == "b":
+        return np.ones_like(input) if not exponent else input.copy()
     if exponent == 2:
         return np.square(input)
     if exponent == 3:
@@ -72,6 +74,8 @@ def _power_of_number_rule(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 
 def _powers(input: Any, other: Any) -> Any:
+    if other.dtype.kind == "b":
+        raise errors.NotImplementedForDtype("\"pow\" not implemented for 'Bool'")
     if other.dtype.kind != "i":
         return np.power(input, other)
     # NumPy refuses negative exponents of integers; only 1 and -1 have such powers, others give 0.
@@ -137,7 +141,7 @@ _rpow = binary(
     "rpow",
     # Only floats come here without a dtype of their own.
     lambda input, other: (
-        _powers(other, input) if input.dtype.kind == "i" else np.power(other, input)
+        _powers(other, input) if input.dtype.kind in "ib" else np.power(other, input)
     ),
     grad={"input": _exponent_of_number_rule, "other": SAME},
     node_name="PowBackward2",

@@ -20,6 +20,7 @@ from lamina.core.blame.words import (
     this_place,
     word_of,
 )
+from lamina.core.layouts import is_dense
 from lamina.core.modes import state
 from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
 from lamina.core.provenance import place_of
@@ -77,12 +78,9 @@ def check_no_partial_overlap(written: Any, other: Any) -> None:
     read = other._array
     if written is read or not (written.__class__ is read.__class__ is np.ndarray):
         return
-    if not np.may_share_memory(written, read) or not (_is_dense(written) and _is_dense(read)):
+    if not np.may_share_memory(written, read) or not (is_dense(written) and is_dense(read)):
         return
-    shape = written.shape
-    steps = zip(written.strides, read.strides, shape, strict=False)
-    same = shape == read.shape and all(a == b for a, b, length in steps if length > 1)
-    if (same or written.size == 1) and written.ctypes.data == read.ctypes.data:
+    if _steps(written) == _steps(read) and written.ctypes.data == read.ctypes.data:
         return
     raise errors.OverlappingWrite(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
@@ -92,17 +90,10 @@ def check_no_partial_overlap(written: Any, other: Any) -> None:
     )
 
 
-def _is_dense(array: Any) -> bool:
-    """Whether elements fill their memory without gaps, in some order of dimensions."""
-    if array.flags.forc:
-        return True
-    expected = array.itemsize
-    for step, length in sorted(zip(array.strides, array.shape, strict=True)):
-        if length != 1:
-            if step != expected:
-                return False
-            expected *= length
-    return True
+def _steps(array: Any) -> list[tuple[int, int]]:
+    """Strides and lengths of the dimensions in which there are steps."""
+    pairs = zip(array.strides, array.shape, strict=True)
+    return [(step, length) for step, length in pairs if length > 1]
 
 
 def _leaf(target: Any) -> errors.LeafModified:
@@ -131,7 +122,7 @@ def _check_view(target: Any, view: Any) -> None:
     base = view.base
     if view.creation is not RECORDED:
         raise _special_view(target, view)
-    if base._requires_grad and base._node is None:
+    if base._node is None and target.requires_grad:
         name = a_name(base)
         raise errors.ViewOfLeafModified(
             "a view of a leaf Variable that requires grad is being used in an in-place operation: "
