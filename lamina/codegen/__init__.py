@@ -1,0 +1,1 @@
+"""The compiler's back half: recorded programs become graphs, graphs become machine code."""

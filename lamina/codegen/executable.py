@@ -1,0 +1,220 @@
+"""Graphs that run: with machine code where llvmlite is installed, else with NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from lamina.codegen.graph import CALL, PRODUCT, Graph, Node, View
+from lamina.codegen.llvm import loops, machine, products
+from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
+from lamina.codegen.passes import simplify
+from lamina.codegen.pointwise_table import COMPUTE
+from lamina.codegen.schedule import Loop, Schedule, Step, schedule
+from lamina.codegen.stores import Store, empty_as
+from lamina.devices.dispatched import replace
+from lamina.devices.recording import arrays_of
+
+Work = Callable[[], None]
+
+
+@final
+class Executable:
+    """A graph ready to run.
+
+    Attributes:
+        schedule: What is done, in order.
+        plan: Where values live.
+        is_native: Whether loops and products are machine code.
+
+    Args:
+        graph: What to compute; it is changed.
+        native: Whether to make machine code; None for: where llvmlite is installed.
+        pooled: Whether the memory of results is used again once nobody has them any more.
+
+    A run uses the executable's own memory: only one may be under way at a time.
+    """
+
+    def __init__(self, graph: Graph, native: bool | None = None, pooled: bool = True) -> None:
+        simplify(graph)
+        self._is_pooled = pooled
+        self.graph = graph
+        self.is_native = machine.is_available() if native is None else native
+        self.schedule: Schedule = schedule(graph, fuse=self.is_native)
+        self.plan: Plan = plan_memory(self.schedule)
+        scratch = self._plan_accumulators()
+        self._store = Store(graph, self.plan)
+        for value, array in graph.constants.items():
+            self._store.bind(
+                self.plan.slots[value], np.ascontiguousarray(array) if array.ndim else array
+            )
+        self._slots = [self.plan.slots[value] for value in graph.inputs]
+        self._outputs = [view for view in graph.outputs if isinstance(view, View)]
+        self._work = self._native(scratch) if self.is_native else self._with_numpy()
+
+    def _plan_accumulators(self) -> dict[int, int]:
+        """Room in the arena for reductions that add up in a wider dtype than their result's."""
+        places: dict[int, int] = {}
+        end = self.plan.arena
+        for step in self.schedule.steps:
+            for node in step.nodes if isinstance(step, Loop) else ():
+                if node.kind == "reduction":
+                    value = self.graph.values[node.results[0]]
+                    wide = loops.accumulator_dtype(node.op, value.dtype)
+                    if wide != value.dtype:
+                        places[node.results[0]] = end
+                        end += -(-value.size * wide.itemsize // ALIGNMENT) * ALIGNMENT
+        self.plan.arena = end
+        return places
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """Do all the work on these arrays; gives the arrays asked for, in memory of their own.
+
+        The inputs must have the shapes, dtypes and strides of the graph's, and must not overlap
+        where one of them is written.
+        """
+        store = self._store
+        arrays, bind = store.arrays, store.bind
+        for slot, array in zip(self._slots, inputs, strict=True):
+            if arrays[slot] is not array:
+                bind(slot, array)
+        results = [store.result(view, self._is_pooled) for view in self._outputs]
+        for work in self._work:
+            work()
+        if not self._is_pooled:
+            store.release()
+        return results
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def _native(self, scratch: dict[int, int]) -> list[Work]:
+        """Machine code for runs of loops and products, and calls between them."""
+        parts: list[Any] = []
+        for step in self.schedule.steps:
+            if self._is_native(step):
+                if not parts or not isinstance(parts[-1], list):
+                    parts.append([])
+                parts[-1].append(step)
+            else:
+                parts.append(step)
+        functions = [
+            machine.write_segment(f"segment{k}", part, self.graph, self.plan, scratch)
+            for k, part in enumerate(parts)
+            if isinstance(part, list)
+        ]
+        code = machine.compile_segments(functions) if functions else None
+        ready = iter(code.functions if code is not None else ())
+        table = self._store.address
+        self._code = code
+        return [
+            _segment(next(ready), table) if isinstance(part, list) else self._alone(part)
+            for part in parts
+        ]
+
+    def _is_native(self, step: Step) -> bool:
+        if isinstance(step, Loop):
+            return True
+        return step.kind == PRODUCT and products.can_write(step)
+
+    def _alone(self, node: Node) -> Work:
+        return self._product(node) if node.kind == PRODUCT else self._call(node)
+
+    def _with_numpy(self) -> list[Work]:
+        work: list[Work] = []
+        for step in self.schedule.steps:
+            for node in step.nodes if isinstance(step, Loop) else (step,):
+                work.append(self._node_with_numpy(node))
+        return work
+
+    def _node_with_numpy(self, node: Node) -> Work:
+        if node.kind in (PRODUCT, CALL):
+            return self._alone(node)
+        view, out = self._store.view, self.graph.whole(node.results[0])
+        if node.kind == "reduction":
+            return self._reduction(node)
+        compute = COMPUTE[node.op]
+        operands = node.operands
+
+        def work() -> None:
+            arrays = [view(o) if isinstance(o, View) else o.value for o in operands]
+            with np.errstate(all="ignore"):
+                compute(*arrays, out=view(out))
+
+        return work
+
+    def _reduction(self, node: Node) -> Work:
+        view, out = self._store.view, self.graph.whole(node.results[0])
+        (operand,) = node.operands
+        assert isinstance(operand, View)
+        function = {"sum": np.add, "max": np.maximum, "min": np.minimum}[node.op].reduce
+        kind = self.graph.values[node.results[0]].dtype
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                function(view(operand), axis=node.axes, dtype=kind, out=view(out))
+
+        return work
+
+    def _product(self, node: Node) -> Work:
+        view, out = self._store.view, self.graph.whole(node.results[0])
+        left, right = node.operands
+        assert isinstance(left, View)
+        assert isinstance(right, View)
+
+        def work() -> None:
+            np.matmul(view(left), view(right), out=view(out))
+
+        return work
+
+    def _call(self, node: Node) -> Work:
+        if node.changes is not None:
+            return self._changing_call(node)
+        store, plan, function = self._store, self.plan, node.function
+        assert function is not None
+        slots = [plan.slots[value] for value in node.results]
+        kinds = [self.graph.values[value] for value in node.results]
+
+        def work() -> None:
+            args, kwargs = replace((node.args, node.kwargs), (View,), store.view)
+            with np.errstate(all="ignore"):
+                results = arrays_of(function(*args, **kwargs))
+            for slot, kind, array in zip(slots, kinds, results, strict=True):
+                store.bind(slot, _owned(np.asarray(array), kind))
+
+        return work
+
+    def _changing_call(self, node: Node) -> Work:
+        store, function = self._store, node.function
+        assert function is not None
+        target = node.args[0]
+        (result,) = node.results
+        is_in_place = result in self.plan.in_place
+        old, new = self.graph.whole(target.value), self.graph.whole(result)
+        changed = View(result, target.shape, target.dtype, target.strides, target.offset)
+
+        def work() -> None:
+            if not is_in_place:
+                np.copyto(store.view(new), store.view(old))
+            args, kwargs = replace((node.args[1:], node.kwargs), (View,), store.view)
+            with np.errstate(all="ignore"):
+                function(store.view(changed), *args, **kwargs)
+
+        return work
+
+
+def _segment(function: Callable[[int], None], table: int) -> Work:
+    return lambda: function(table)
+
+
+def _owned(array: Any, kind: Any) -> Any:
+    """A result of a call, with memory of its own that lies as it was recorded."""
+    steps = tuple(s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True))
+    if array.base is None and steps == kind.strides and array.dtype == kind.dtype:
+        return array
+    made = empty_as(kind)
+    np.copyto(made, array, casting="unsafe")
+    return made

@@ -1,0 +1,1 @@
+"""Machine code through LLVM; llvmlite is imported only when code is made."""

@@ -1,0 +1,123 @@
+"""Products of matrices: calls of the BLAS that NumPy brings along, made from machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lamina.codegen.graph import Graph, Node, View
+from lamina.codegen.llvm.ir import Function, literal
+
+_ROW_MAJOR, _AS_IS, _TRANSPOSED = 101, 111, 112
+_NAMES: Final = {
+    "f": ("scipy_cblas_sgemm64_", "cblas_sgemm64_"),
+    "d": ("scipy_cblas_dgemm64_", "cblas_dgemm64_"),
+}
+_KINDS: Final = {"f": "float", "d": "double"}
+
+
+@functools.cache
+def address_of_gemm(char: str) -> int | None:
+    """Where the matrix product for a dtype is in memory; None if NumPy's BLAS is another one."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    for path in sorted(glob.glob(os.path.join(folder, "*openblas*"))):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for name in _NAMES[char]:
+            if hasattr(library, name):
+                return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    return None
+
+
+def write_product(
+    function: Function, graph: Graph, node: Node, address: Callable[[int], str]
+) -> None:
+    """Write one product, or a stack of them."""
+    left, right = node.operands
+    assert isinstance(left, View)
+    assert isinstance(right, View)
+    out = graph.whole(node.results[0])
+    count = len(out.shape) - 2
+    batches = [_batch_strides(view, count) for view in (left, right, out)]
+    places = [_at(function, address(view.value), view.offset) for view in (left, right, out)]
+    _stacked(
+        function,
+        out.shape[:-2],
+        batches,
+        places,
+        functools.partial(_gemm, function, left, right, out),
+    )
+
+
+def _batch_strides(view: View, count: int) -> tuple[int, ...]:
+    steps = view.strides[:-2]
+    return (0,) * (count - len(steps)) + steps
+
+
+def _stacked(
+    function: Function, sizes: tuple[int, ...], strides: list[tuple[int, ...]],
+    places: list[str], body: Callable[[list[str]], None],
+) -> None:  # fmt: skip
+    """Loops over the leading axes; written out, since they are few."""
+    if not sizes:
+        body(places)
+        return
+    variable, head, done = function.slot("i64"), function.fresh("loop"), function.fresh("done")
+    function.line(f"store i64 0, ptr {variable}")
+    function.line(f"br label %{head}")
+    function.label(head)
+    index = function.give(f"load i64, ptr {variable}")
+    inner = []
+    for place, steps in zip(places, strides, strict=True):
+        far = function.give(f"mul nsw i64 {index}, {steps[0]}")
+        inner.append(function.give(f"getelementptr i8, ptr {place}, i64 {far}"))
+    _stacked(function, sizes[1:], [steps[1:] for steps in strides], inner, body)
+    following = function.give(f"add nuw nsw i64 {index}, 1")
+    function.line(f"store i64 {following}, ptr {variable}")
+    more = function.give(f"icmp ult i64 {following}, {sizes[0]}")
+    function.line(f"br i1 {more}, label %{head}, label %{done}")
+    function.label(done)
+
+
+def _at(function: Function, base: str, offset: int) -> str:
+    return function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+
+
+def _lies(view: View) -> tuple[int, int]:
+    """Whether BLAS must take a matrix as transposed, and the distance of its rows (or columns)."""
+    (rows, columns), (down, across) = view.shape[-2:], view.strides[-2:]
+    size = view.dtype.itemsize
+    is_by_rows = (across == size or columns == 1) and (rows == 1 or down >= columns * size)
+    if is_by_rows:
+        return _AS_IS, max(down // size if rows > 1 else columns, columns, 1)
+    return _TRANSPOSED, max(across // size if columns > 1 else rows, rows, 1)
+
+
+def _gemm(function: Function, left: View, right: View, out: View, places: list[str]) -> None:
+    char = out.dtype.char
+    kind = _KINDS[char]
+    (rows, inner), columns = left.shape[-2:], right.shape[-1]
+    (how_left, step_left), (how_right, step_right) = _lies(left), _lies(right)
+    one, zero = literal(kind, 1), literal(kind, 0)
+    arguments = [
+        f"i32 {_ROW_MAJOR}", f"i32 {how_left}", f"i32 {how_right}",
+        f"i64 {rows}", f"i64 {columns}", f"i64 {inner}", f"{kind} {one}",
+        f"ptr {places[0]}", f"i64 {step_left}", f"ptr {places[1]}", f"i64 {step_right}",
+        f"{kind} {zero}", f"ptr {places[2]}", f"i64 {columns}",
+    ]  # fmt: skip
+    target = function.give(f"inttoptr i64 {address_of_gemm(char)} to ptr")
+    function.line(f"call void {target}({', '.join(arguments)})")
+
+
+def can_write(node: Node) -> bool:
+    """Whether a product can be made from machine code here."""
+    operand: Any = node.operands[0]
+    return address_of_gemm(operand.dtype.char) is not None

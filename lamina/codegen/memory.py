@@ -1,0 +1,127 @@
+"""Where values live: in the memory of inputs and results, or in an arena planned ahead.
+
+Two values that are not needed at the same time share memory of the arena.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from lamina.codegen.graph import CALL, Graph, Node, View
+from lamina.codegen.schedule import Loop, Schedule, nodes_of
+
+ALIGNMENT: Final = 64
+
+
+@final
+@dataclass(slots=True)
+class Plan:
+    """Where each value lives.
+
+    Attributes:
+        slots: For values with an array of their own (inputs, constants, results, what calls give):
+            their number in the table of addresses. Slot 0 is the arena.
+        offsets: For values in the arena: where they begin.
+        arena: The size of the arena in bytes.
+        without_reuse: What it would be if nothing were shared.
+        in_place: Calls whose result takes over the memory of what they change.
+    """
+
+    slots: dict[int, int] = field(default_factory=dict)
+    offsets: dict[int, int] = field(default_factory=dict)
+    arena: int = 0
+    without_reuse: int = 0
+    in_place: set[int] = field(default_factory=set)
+
+
+@final
+@dataclass(slots=True)
+class _Block:
+    """Memory of the arena that is in use from one step to another."""
+
+    values: list[int]
+    nbytes: int
+    first: int
+    last: int
+    offset: int = 0
+
+
+def plan_memory(schedule: Schedule) -> Plan:
+    """Find a place for every value that goes to memory."""
+    graph, plan = schedule.graph, Plan()
+    for value in (*graph.inputs, *graph.constants):
+        plan.slots[value] = len(plan.slots) + 1
+    for value, target in schedule.homes.items():
+        plan.slots[value] = plan.slots[target]
+    for view in graph.read_at_end():
+        if view.value not in plan.slots:
+            plan.slots[view.value] = max(plan.slots.values(), default=0) + 1
+    blocks = _blocks(schedule, plan)
+    plan.without_reuse = sum(block.nbytes for block in blocks)
+    plan.arena = _arrange(blocks)
+    for block in blocks:
+        plan.offsets.update(dict.fromkeys(block.values, block.offset))
+    return plan
+
+
+def _blocks(schedule: Schedule, plan: Plan) -> list[_Block]:
+    """The blocks that the arena must hold."""
+    graph, last = schedule.graph, _last_uses(schedule)
+    of_value: dict[int, _Block] = {}
+    blocks: list[_Block] = []
+    for position, step in enumerate(schedule.steps):
+        for node in nodes_of(step):
+            for value in node.results:
+                if value in plan.slots or (isinstance(step, Loop) and value not in step.stored):
+                    continue
+                if node.kind == CALL and node.changes is None:
+                    plan.slots[value] = max(plan.slots.values(), default=0) + 1
+                    continue
+                end = last.get(value, position)
+                old = _taken_over(graph, node, of_value, position)
+                if old is not None:
+                    old.values.append(value)
+                    old.last = end
+                    of_value[value] = old
+                    plan.in_place.add(value)
+                    continue
+                size = -(-graph.values[value].nbytes // ALIGNMENT) * ALIGNMENT
+                of_value[value] = _Block([value], size, position, end)
+                blocks.append(of_value[value])
+    return blocks
+
+
+def _taken_over(
+    graph: Graph, node: Node, of_value: dict[int, _Block], position: int
+) -> _Block | None:
+    """The block whose value a call changes, if nobody wants the old value any more."""
+    if node.changes is None:
+        return None
+    old = node.operands[node.changes]
+    assert isinstance(old, View)
+    block = of_value.get(old.value)
+    same = graph.values[old.value] == graph.values[node.results[0]]
+    return block if block is not None and block.last == position and same else None
+
+
+def _last_uses(schedule: Schedule) -> dict[int, int]:
+    last: dict[int, int] = {}
+    for position, step in enumerate(schedule.steps):
+        for node in nodes_of(step):
+            for view in node.views():
+                last[view.value] = position
+    return last
+
+
+def _arrange(blocks: list[_Block]) -> int:
+    """Give each block an offset, large ones first, each as low as it goes; the size of it all."""
+    placed: list[_Block] = []
+    for block in sorted(blocks, key=lambda b: -b.nbytes):
+        others = [b for b in placed if b.first <= block.last and block.first <= b.last]
+        for other in sorted(others, key=lambda b: b.offset):
+            if block.offset + block.nbytes <= other.offset:
+                break
+            block.offset = max(block.offset, other.offset + other.nbytes)
+        placed.append(block)
+    return max((block.offset + block.nbytes for block in blocks), default=0)

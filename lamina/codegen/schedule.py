@@ -1,0 +1,285 @@
+"""The order of work: pointwise operations and reductions gather in loops, the rest stands alone.
+
+A loop goes once over a shape and does all its nodes for each element, so a value that is read only
+there never goes through memory. Each step has a position; a node goes into the first loop of its
+shape from the position on where all that it reads is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, final
+
+from lamina.codegen.graph import (
+    CALL,
+    POINTWISE,
+    PRODUCT,
+    REDUCTION,
+    Graph,
+    Node,
+    Number,
+    View,
+    settled,
+)
+from lamina.devices.layouts import dense_strides
+
+SMALL_LOOP: Final = 4096
+"""Loops of at most so many elements take in nodes that share nothing with them."""
+
+MOST_NODES: Final = 96
+"""Nodes in a loop: more would not find registers."""
+
+
+@final
+@dataclass(slots=True)
+class Loop:
+    """Nodes that are done together for each element of a shape.
+
+    Attributes:
+        shape: What is gone over; for reductions that of their operand.
+        nodes: The nodes, in order.
+        stored: The values that others read, and that therefore go to memory.
+    """
+
+    shape: tuple[int, ...]
+    nodes: list[Node] = field(default_factory=list)
+    stored: set[int] = field(default_factory=set)
+    touched: set[int] = field(default_factory=set)
+
+
+Step: TypeAlias = Loop | Node
+
+
+@final
+@dataclass
+class Schedule:
+    """A graph's work in order.
+
+    Attributes:
+        graph: The graph; scheduling adds copies to it.
+        steps: Loops, and nodes that stand alone: products and calls.
+        homes: Values that are made in the memory of an input.
+    """
+
+    graph: Graph
+    steps: list[Step]
+    homes: dict[int, int]
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for step in self.steps:
+            if isinstance(step, Loop):
+                lines.append(f"for [{','.join(map(str, step.shape))}]:")
+                for node in step.nodes:
+                    place = [self._place(value) for value in node.results if value in step.stored]
+                    lines.append("    " + self.graph.line(node) + "".join(place))
+            else:
+                lines.append(self.graph.line(step))
+        if self.graph.outputs:
+            lines.append(f"return {', '.join(map(self.graph.text, self.graph.outputs))}")
+        return "\n".join(lines)
+
+    def _place(self, value: int) -> str:
+        home = self.homes.get(value)
+        return "  -> memory" if home is None else f"  -> %{home}"
+
+
+def schedule(graph: Graph, fuse: bool = True) -> Schedule:
+    """Put the nodes of a graph into loops and an order; without `fuse` each into its own."""
+    homes = _with_copies(graph)
+    steps = _Placing(graph, homes, fuse).run()
+    _find_stored(graph, steps)
+    return Schedule(graph, steps, homes)
+
+
+# --- copies that must be made --------------------------------------------------------------------
+
+
+def _with_copies(graph: Graph) -> dict[int, int]:
+    """Give outputs, written inputs and operands of products memory that suits them.
+
+    Returns the values to be made in the memory of an input.
+    """
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node.kind == PRODUCT:
+            node.operands = tuple(
+                operand if is_matrix(operand) else _copied(graph, nodes, operand)
+                for operand in node.operands
+                if isinstance(operand, View)
+            )
+        nodes.append(node)
+    made = {value for node in nodes for value in node.results}
+    taken: set[int] = set()
+    for k, output in enumerate(graph.outputs):
+        if isinstance(output, Number) or output.value not in made or output.value in taken:
+            graph.outputs[k] = output = _copied(graph, nodes, output)
+        taken.add(output.value)
+    targets = {target for target, _ in graph.writes}
+    for k, (target, source) in enumerate(graph.writes):
+        if isinstance(source, View) and source.value in targets:  # as in x, y = y, x
+            graph.writes[k] = target, _copied(graph, nodes, source)
+    homes: dict[int, int] = {}
+    for target, source in graph.writes:
+        kind = graph.values[target]
+        value = graph.new_value(kind.shape, kind.dtype, kind.strides)
+        nodes.append(Node(POINTWISE, "copy", (source,), (value,)))
+        homes[value] = target
+    graph.nodes, graph.writes = nodes, []
+    return homes
+
+
+def _copied(graph: Graph, nodes: list[Node], operand: View | Number) -> View:
+    shape, kind = (
+        ((), operand.value.dtype) if isinstance(operand, Number) else (operand.shape, operand.dtype)
+    )
+    value = graph.new_value(shape, kind)
+    nodes.append(Node(POINTWISE, "copy", (operand,), (value,)))
+    return graph.whole(value)
+
+
+def is_matrix(operand: View | Number) -> bool:
+    """Whether BLAS can read (each matrix of) a view: one axis has no gaps, the other no overlap."""
+    if not isinstance(operand, View):
+        return False
+    (rows, columns), (down, across) = operand.shape[-2:], operand.strides[-2:]
+    item = operand.dtype.itemsize
+
+    def lies(size: int, step: int, other_size: int, other: int) -> bool:
+        long_enough = other_size == 1 or (other >= size * item and other % item == 0)
+        return (step == item or size == 1) and long_enough
+
+    return lies(columns, across, rows, down) or lies(rows, down, columns, across)
+
+
+# --- placing -------------------------------------------------------------------------------------
+
+
+@final
+class _Placing:
+    """Puts nodes into steps, one after another."""
+
+    def __init__(self, graph: Graph, homes: dict[int, int], fuse: bool) -> None:
+        self.graph = graph
+        self.most_nodes = MOST_NODES if fuse else 1
+        self.homes = homes
+        self.steps: list[Step] = []
+        self.made_at: dict[int, int] = {}
+        self.is_reduced: set[int] = set()
+        self.readers: dict[int, list[tuple[int, View]]] = {}
+
+    def run(self) -> list[Step]:
+        for node in self.graph.nodes:
+            position = self._place(node)
+            for value in node.results:
+                self.made_at[value] = position
+                if node.kind == REDUCTION:
+                    self.is_reduced.add(value)
+            for view in node.views():
+                self.readers.setdefault(view.value, []).append((position, view))
+        return self.steps
+
+    def _place(self, node: Node) -> int:
+        if node.kind in (PRODUCT, CALL):
+            self.steps.append(node)
+            return len(self.steps) - 1
+        shape = self._shape(node)
+        first = max((self._after(view) for view in node.views()), default=0)
+        for value in node.results:
+            if value in self.homes:
+                first = max(first, self._after_readers(self.homes[value], value))
+        for position in range(first, len(self.steps)):
+            step = self.steps[position]
+            if isinstance(step, Loop) and step.shape == shape and self._joins(node, step):
+                break
+        else:
+            position = len(self.steps)
+            step = Loop(shape)
+            self.steps.append(step)
+        assert isinstance(step, Loop)
+        step.nodes.append(node)
+        step.touched.update(node.results, (view.value for view in node.views()))
+        return position
+
+    def _shape(self, node: Node) -> tuple[int, ...]:
+        if node.kind == REDUCTION:
+            (operand,) = node.operands
+            assert isinstance(operand, View)
+            return operand.shape
+        return self.graph.values[node.results[0]].shape
+
+    def _after(self, view: View) -> int:
+        """The first position at which a view can be read."""
+        made = self.made_at.get(view.value)
+        if made is None:
+            return 0
+        step = self.steps[made]
+        is_in_register = (
+            isinstance(step, Loop)
+            and view.value not in self.is_reduced
+            and self.graph.is_whole(view)
+        )
+        return made if is_in_register else made + 1
+
+    def _after_readers(self, target: int, value: int) -> int:
+        """The first position at which an input may be overwritten: after all who read it.
+
+        A loop that reads each element where it is written may do both.
+        """
+        kind = self.graph.values[value]
+        first = 0
+        for position, view in self.readers.get(target, ()):
+            together = (
+                isinstance(self.steps[position], Loop)
+                and view.offset == 0
+                and view.shape == kind.shape
+                and view.strides == kind.strides
+            )
+            first = max(first, position if together else position + 1)
+        return first
+
+    def _joins(self, node: Node, loop: Loop) -> bool:
+        """Whether a node gains by going into a loop."""
+        if len(loop.nodes) >= self.most_nodes:
+            return False
+        size = 1
+        for length in loop.shape:
+            size *= length
+        touches = any(view.value in loop.touched for view in node.views())
+        return size <= SMALL_LOOP or touches or not any(True for _ in node.views())
+
+
+def _find_stored(graph: Graph, steps: list[Step]) -> None:
+    """Note which values of each loop are read elsewhere, or asked for."""
+    wanted = {view.value for view in graph.read_at_end()}
+    readers: dict[int, set[int]] = {}
+    for position, step in enumerate(steps):
+        for node in nodes_of(step):
+            for view in node.views():
+                readers.setdefault(view.value, set()).add(position)
+    for position, step in enumerate(steps):
+        if not isinstance(step, Loop):
+            continue
+        for node in step.nodes:
+            for value in node.results:
+                elsewhere = readers.get(value, set()) - {position}
+                if value in wanted or elsewhere or not readers.get(value):
+                    step.stored.add(value)
+
+
+def nodes_of(step: Step) -> Iterator[Node]:
+    """The nodes of a step."""
+    yield from step.nodes if isinstance(step, Loop) else (step,)
+
+
+__all__ = [
+    "Loop",
+    "Schedule",
+    "Step",
+    "dense_strides",
+    "is_matrix",
+    "nodes_of",
+    "schedule",
+    "settled",
+]

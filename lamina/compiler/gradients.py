@@ -1,0 +1,156 @@
+"""Gradients of compiled functions: captured with the function, and run from one node.
+
+While a function is captured, the backward pass from its results is captured too. A result then has
+a `CompiledBackward0` as its `grad_fn`, whose edges lead to the tensors that the function took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from lamina import errors
+from lamina.codegen.executable import Executable
+from lamina.compiler.existing import Existing
+from lamina.core import blame
+from lamina.core.engine import run_backward
+from lamina.core.node import NOTHING, Node, OutputEdge
+from lamina.core.op import raw
+from lamina.core.saved import unpack
+from lamina.core.tensor import Tensor, wrap
+from lamina.devices.traced import Recorder
+
+
+@final
+class Derivative(NamedTuple):
+    """A captured backward pass.
+
+    Attributes:
+        targets: The tensors that gradients are for.
+        cotangents: The traced arrays that stand for the results' gradients.
+        gradients: For each target a traced array, or None.
+    """
+
+    targets: list[Tensor]
+    cotangents: list[Any]
+    gradients: list[Any]
+
+
+class NotCaptured(Exception):
+    """Why a function's gradients cannot be captured."""
+
+
+def capture_gradients(
+    recorder: Recorder, results: Sequence[Tensor], existing: Existing, start: int
+) -> Derivative | None:
+    """Capture the backward pass from results; None if the graph was used up inside.
+
+    Args:
+        results: Tensors that require grad, computed while capturing.
+        existing: What exists outside: the pass ends there.
+        start: A stamp: nodes that are not younger are outside.
+    """
+    targets = _targets(results, existing, start)
+    cotangents = [recorder.input(np.empty(r.shape, r._array.dtype)) for r in results]
+    given = [wrap(array, None) for array in cotangents]
+    try:
+        found = run_backward(
+            list(results), given, retain_graph=True, create_graph=False, inputs=targets,
+            accumulate=False,
+        )  # fmt: skip
+    except errors.GraphFreed:
+        return None
+    return Derivative(targets, cotangents, [None if t is None else t._array for t in found])
+
+
+def _targets(results: Sequence[Tensor], existing: Existing, start: int) -> list[Tensor]:
+    """The tensors outside that results were computed from, in the order of discovery."""
+    found: dict[int, Tensor] = {}
+    stack = [result._node for result in results]
+    seen: set[int] = set()
+    while stack:
+        edge = stack.pop()
+        if edge is None or id(edge) in seen:
+            continue
+        seen.add(id(edge))
+        if isinstance(edge, Tensor):
+            if edge in existing:
+                found[id(edge)] = edge
+            continue
+        node = edge.node if edge.__class__ is OutputEdge else edge
+        if node.stamp <= start:
+            tensor = existing.with_edge(edge)
+            if tensor is None:
+                raise NotCaptured("a result leads to a graph outside whose tensor is gone")
+            found[id(tensor)] = tensor
+            continue
+        stack += node.next
+    return list(found.values())
+
+
+@final
+class CompiledBackward0(Node):
+    """The derivative of a call of a compiled function."""
+
+    __slots__ = ()
+
+    def pull(self, F: Any, g: Any) -> Any:
+        """The gradients of all that the function took, from one run of the captured pass."""
+        if self.saved is None:
+            raise blame.graph_freed(self)
+        if F is not raw:
+            raise errors.NotDifferentiable(
+                "the derivative of a compiled function has no derivative itself",
+                [(blame.node_place(self), "this call is compiled")],
+                ["call the function without `compile` where you need create_graph=True"],
+            )
+        executable, kinds, positions = self.context
+        kept, tensors = self.saved
+        parts = g if self.outputs > 1 else [g]
+        cotangents = [_fitted(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+        inputs = [unpack(self, tensor, raw) for tensor in tensors]
+        found = executable.run([*kept, *inputs, *cotangents])
+        return tuple(None if k is None else found[k] for k in positions)
+
+
+def _fitted(part: Any, kind: Any) -> Any:
+    """A result's gradient as the captured pass reads it: there, and row by row in memory."""
+    shape, dtype = kind
+    if part is None:
+        return np.zeros(shape, dtype)
+    array = np.asarray(part, dtype=dtype)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def used_up_node(place: Any, stamp: int) -> CompiledBackward0:
+    """The node of a result whose graph was used up by a backward pass inside the function."""
+    node = new_node(place, stamp, (), 1)
+    node.context = None
+    node.saved = None
+    node.freed_at = place
+    return node
+
+
+def new_node(place: Any, stamp: int, edges: tuple[Any, ...], outputs: int) -> CompiledBackward0:
+    """A node for one call."""
+    node = CompiledBackward0()
+    node.next = edges
+    node.code, node.lasti = place
+    node.stamp = stamp
+    node._hooks = node.freed_at = None
+    node.outputs = outputs
+    node.saved = NOTHING
+    return node
+
+
+__all__ = [
+    "CompiledBackward0",
+    "Derivative",
+    "Executable",
+    "NotCaptured",
+    "capture_gradients",
+    "new_node",
+    "used_up_node",
+]

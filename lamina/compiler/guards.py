@@ -1,0 +1,192 @@
+"""Guards: what must be as it was when a program was captured."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import is_
+from typing import Any, Final, final
+
+import numpy as np
+
+from lamina import dtypes
+from lamina.codegen.graph import settled
+from lamina.compiler.building import Input
+from lamina.compiler.reach import Reach
+from lamina.compiler.sources import Argument, Reached
+from lamina.core.modes import state
+from lamina.core.tensor import Tensor
+from lamina.core.versions import INFERENCE
+
+_CONTEXT: Final = ("grad mode", "inference mode", "anomaly mode", "default dtype")
+
+
+def context() -> tuple[Any, ...]:
+    """The modes that programs depend on."""
+    return state.grad_enabled, state.inference, state.anomaly, dtypes.get_default_dtype()
+
+
+@final
+class Guards:
+    """The conditions of one program.
+
+    Attributes:
+        description: Of the arguments.
+        reach: The Python state that it depends on.
+    """
+
+    def __init__(
+        self, description: Any, tensors: Sequence[Tensor], reach: Reach, inputs: list[Input],
+        gradients: Sequence[Tensor],
+    ) -> None:  # fmt: skip
+        self.description = description
+        self.reach = reach
+        self._context = context()
+        self._arguments = [_kind_of(tensor) for tensor in tensors]
+        self._same = _repeated(tensors, reach)
+        self._inputs = inputs
+        self._types = [
+            (i.type.shape, settled(i.type.shape, i.type.strides), i.type.dtype) for i in inputs
+        ]
+        self._known: list[Any] = [None] * len(inputs)
+        self._argument_inputs = [
+            (k, i.source.index) for k, i in enumerate(inputs) if isinstance(i.source, Argument)
+        ]
+        self._reached = [i.source._tensor for i in inputs if isinstance(i.source, Reached)]
+        self._flags = [_kind_of(tensor) for tensor in self._reached]
+        self._mates = [
+            (owner, other)
+            for i in inputs
+            if isinstance(i.source, Reached)
+            for owner in i.owners[:1]
+            for other in i.owners[1:]
+        ]
+        grads = {id(tensor): tensor for tensor in gradients}
+        self._grads = [(tensor, tensor._grad is None) for tensor in grads.values()]
+        self._written: list[tuple[int, int, int]] = []
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def arrays(self, description: Any, tensors: Sequence[Tensor]) -> list[Any] | None:
+        """The arrays of the inputs if the program may run on them, else None."""
+        if self.mismatch(description, tensors) is not None:
+            return None
+        return self._found
+
+    def mismatch(self, description: Any, tensors: Sequence[Tensor]) -> str | None:
+        """The first condition that does not hold, in words."""
+        if description != self.description:
+            return _argument_difference(self.description, description)
+        if context() != self._context:
+            pairs = zip(_CONTEXT, self._context, context(), strict=True)
+            return next(f"{n} was {old}, is {new}" for n, old, new in pairs if old != new)
+        for k, (tensor, kind) in enumerate(zip(tensors, self._arguments, strict=True)):
+            if _kind_of(tensor) != kind:
+                return f"argument {k}: {_kind_difference(kind, _kind_of(tensor))}"
+        for k, other in self._same:
+            if tensors[k] is not (tensors[other] if isinstance(other, int) else other):
+                return f"argument {k} was another tensor that the function reaches"
+        for tensor, kind in zip(self._reached, self._flags, strict=True):
+            if _kind_of(tensor) != kind:
+                return f"{self._name(tensor)}: {_kind_difference(kind, _kind_of(tensor))}"
+        for tensor, was_none in self._grads:
+            if (tensor._grad is None) != was_none:
+                return f"{self._name(tensor)}.grad was {'' if was_none else 'not '}None"
+        for tensor, other in self._mates:
+            if tensor._array is not other._array:
+                return f"{self._name(tensor)} shared its memory with another tensor"
+        return self.reach.changed() or self._array_mismatch(tensors)
+
+    def _name(self, tensor: Tensor) -> str:
+        return self.reach.tensors.get(id(tensor), (None, "a tensor"))[1]
+
+    # --- arrays ----------------------------------------------------------------------------------
+
+    def _array_mismatch(self, tensors: Sequence[Tensor]) -> str | None:
+        arrays = [entry.source.array(tensors) for entry in self._inputs]
+        self._found = arrays
+        if all(map(is_, arrays, self._known)):
+            return None
+        for entry, kind, array in zip(self._inputs, self._types, arrays, strict=True):
+            if type(array) is not np.ndarray:
+                return f"{entry.source.name} is no longer there, or is on another device"
+            shape, strides, dtype = kind
+            if array.shape != shape:
+                return f"{entry.source.name} had shape {list(shape)}, has {list(array.shape)}"
+            if array.dtype != dtype:
+                return f"{entry.source.name} had dtype {dtype}, has {array.dtype}"
+            if settled(shape, array.strides) != strides:
+                return f"{entry.source.name} had strides {strides}, has {array.strides}"
+            if not array.flags.aligned or (entry.is_written and not array.flags.writeable):
+                return f"{entry.source.name} has memory that cannot be used"
+        if self._overlaps(arrays):
+            return "an input that is written shares memory with another one"
+        self._known = arrays
+        return None
+
+    def _overlaps(self, arrays: list[Any]) -> bool:
+        """Whether an array that is written shares memory with another one."""
+        spans = sorted(
+            (*np.lib.array_utils.byte_bounds(array), k)
+            for k, array in enumerate(arrays)
+            if self._inputs[k].is_written and array.size
+        )
+        starts = [start for start, _, _ in spans]
+        if any(spans[i][1] > spans[i + 1][0] for i in range(len(spans) - 1)):
+            return True
+        for k, array in enumerate(arrays):
+            if self._inputs[k].is_written or not array.size or not spans:
+                continue
+            low, high = np.lib.array_utils.byte_bounds(array)
+            before = bisect_right(starts, high - 1) - 1
+            if before >= 0 and spans[before][1] > low:
+                return True
+        return False
+
+
+def _repeated(tensors: Sequence[Tensor], reach: Reach) -> list[tuple[int, Any]]:
+    """Which arguments are another argument, or a tensor that the function reaches anyway."""
+    found: list[tuple[int, Any]] = []
+    for k, tensor in enumerate(tensors):
+        first = next(j for j, other in enumerate(tensors) if other is tensor)
+        if first != k:
+            found.append((k, first))
+        elif id(tensor) in reach.tensors:
+            found.append((k, tensor))
+    return found
+
+
+def _kind_of(tensor: Tensor) -> tuple[Any, ...]:
+    return (
+        tensor._requires_grad,
+        tensor._view is None,
+        tensor._cell is INFERENCE,
+        tensor._hooks,
+        tensor._is_param,
+    )
+
+
+_KINDS: Final = ("requires_grad", "not a view", "an inference tensor", "hooks", "a parameter")
+
+
+def _kind_difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
+    pairs = zip(_KINDS, old, new, strict=True)
+    return next(f"{name} was {a}, is {b}" for name, a, b in pairs if a != b)
+
+
+def _argument_difference(old: Any, new: Any) -> str:
+    if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
+        for a, b in zip(old, new, strict=True):
+            if a != b:
+                return _argument_difference(a, b)
+    return f"an argument was {_shown(old)}, is {_shown(new)}"
+
+
+def _shown(description: Any) -> str:
+    if (
+        isinstance(description, tuple)
+        and len(description) == 2
+        and isinstance(description[0], type)
+    ):
+        return str(description[1])
+    return str(description)
