@@ -87,9 +87,20 @@ class ArrayFacts:
     def stride(self, dim: int | None = None) -> Any:
         """Elements to step over from one index to the next, for each dimension or for one."""
         size = self._array.dtype.itemsize
-        steps = tuple(step // size for step in self._array.strides)
-        # NumPy leaves the stride of an axis without steps open; PyTorch defines it.
-        return steps if dim is None else steps[dim]
+        steps = [step // size for step in self._array.strides]
+        shape = self._array.shape
+        if 0 in steps:
+            # NumPy leaves the stride of an axis without steps open; PyTorch defines it.
+            following = 1
+            for axis in reversed(range(len(shape))):
+                if steps[axis] == 0 and (shape[axis] == 1 or not self._array.size):
+                    steps[axis] = following
+                following = max(shape[axis], 1) * steps[axis]
+        if dim is None:
+            return tuple(steps)
+        if not -len(shape) <= dim < len(shape):
+            raise blame.dim_out_of_range(dim, len(shape))
+        return steps[dim]
 
     def storage_offset(self) -> int:
         """Elements from the start of the memory to this tensor's first one."""

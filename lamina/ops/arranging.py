@@ -17,9 +17,9 @@ from lamina.core.provenance import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import CPU, backend_of
-from lamina.ops.axes import axes_of, axis_of, given, sizes_of
+from lamina.ops.axes import axes_of, axis_of, given, rows_first, sizes_of
 from lamina.ops.indexing_rules import refused
-from lamina.ops.joining import at_least, rows_first
+from lamina.ops.joining import at_least
 from lamina.ops.making import place_of_device
 from lamina.ops.shape import reshape
 from lamina.ops.windows import diagonal_copy
@@ -262,7 +262,7 @@ def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
     order = [
         ndim - 2 if k == first else ndim - 1 if k == second else next(others) for k in range(ndim)
     ]
-    return square.transpose(order)
+    return rows_first(square.transpose(order))
 
 
 diag_embed = moving(

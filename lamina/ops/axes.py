@@ -62,3 +62,8 @@ def _whole(size: Any, what: str, place: int) -> int:
         f"{type(size).__name__} at pos {place}",
         [(this_place(), "given here")],
     )
+
+
+def rows_first(array: Any) -> Any:
+    """The array row by row in memory: NumPy gives results the order of their inputs."""
+    return array if array.flags.c_contiguous else array.copy("C")

@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from lamina.ops.axes import rows_first
+
 PATCH_ELEMENTS: Final = 1 << 21
 """The most elements of patches gathered at a time."""
 
@@ -118,7 +120,7 @@ def convolve_transposed(array: Any, weight: Any, geometry: Geometry, extra: tupl
         columns = np.matmul(matrix, flat[piece])
         add_patches(result[piece], columns.reshape(-1, outputs, *kernel, *sizes), geometry)
     inner = (slice(p, p + size) for p, size in zip(geometry.padding, target, strict=True))
-    return result[(..., *inner)] if any(geometry.padding) else result
+    return rows_first(result[(..., *inner)])
 
 
 def add_patches(target: Any, parts: Any, geometry: Geometry) -> None:

@@ -168,7 +168,8 @@ linalg_eigvals = operation(
 def _svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
     check_matrices("linalg.svd", A)
     try:
-        return tuple(np.linalg.svd(A, full_matrices))
+        U, S, Vh = np.linalg.svd(A, full_matrices)
+        return U, S, Vh.swapaxes(-1, -2).copy("C").swapaxes(-1, -2)  # then V lies row by row
     except np.linalg.LinAlgError:
         raise _not_converged("linalg.svd", A) from None
 

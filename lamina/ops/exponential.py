@@ -68,6 +68,7 @@ log1p = unary(
     "log1p",
     np.log1p,
     grad=lambda F, g, input: g / F.conj(input + 1),
+    node_name="Log1PBackward0",
     samples=unary_samples(-0.5, 3.0),
     doc="The natural logarithm of $1 + x$ of each element, exact for small ones.",
 )

@@ -14,7 +14,7 @@ from lamina.core.call import operation
 from lamina.core.op import PROMOTE
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.axes import axis_of
+from lamina.ops.axes import axis_of, rows_first
 from lamina.ops.shape import reshape, unsqueeze
 
 __all__ = [
@@ -46,11 +46,6 @@ def _cat(tensors: Any, dim: int = 0) -> Any:
     except ValueError:
         _check_joined([part.shape for part in tensors], axis)
         raise
-
-
-def rows_first(array: Any) -> Any:
-    """The array row by row in memory: NumPy gives results the order of their inputs."""
-    return array if array.flags.c_contiguous else array.copy("C")
 
 
 def _check_joined(shapes: list[tuple[int, ...]], axis: int) -> None:

@@ -14,6 +14,7 @@ from lamina.core.op import traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import Tensor
 from lamina.ops import results
+from lamina.ops.axes import rows_first
 from lamina.ops.extremes import shared_by_equals
 from lamina.ops.reduced import (
     accept_numpy_names,
@@ -40,7 +41,7 @@ def _at(line: Any, indices: Any, axis: int, keepdim: bool, ndim: int) -> Any:
 
 def _slot(line: Any, axis: int, position: int) -> Any:
     """One element of each line."""
-    return line[(*(slice(None),) * axis, slice(position, position + 1))]
+    return rows_first(line[(*(slice(None),) * axis, slice(position, position + 1))])
 
 
 # --- median ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops import convolution_kernels as kernels
+from lamina.ops.axes import rows_first
 from lamina.ops.convolution_kernels import Geometry
 from lamina.ops.halves import in_float
 from lamina.ops.pooling_windows import per_dimension
@@ -39,7 +40,7 @@ def _col2im(input: Any, kernel: Any, geometry: Geometry, sizes: Any) -> Any:
     made: Any = np.zeros_like(input, shape=(*parts.shape[:2], *room))
     kernels.add_patches(made, parts, geometry)
     inner = (slice(p, p + size) for p, size in zip(geometry.padding, sizes, strict=True))
-    return made[(..., *inner)]
+    return rows_first(made[(..., *inner)])
 
 
 _EXAMPLE = Geometry((2, 1), (0, 1), (1, 1), 1)

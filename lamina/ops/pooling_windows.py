@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import errors
+from lamina.ops.axes import rows_first
 from lamina.ops.constants import constant_like
 
 
@@ -173,7 +174,7 @@ def spread_sums(gradient: Any, windows: Windows, sizes: tuple[int, ...]) -> Any:
             made[_element_along(windows, k, j, counts[k], rank)] += gradient
         gradient = made
     inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
-    return gradient[(..., *inner)]
+    return rows_first(gradient[(..., *inner)])
 
 
 def _element_along(windows: Windows, k: int, j: int, count: int, rank: int) -> Any:

@@ -15,6 +15,7 @@ from lamina.core import blame
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
+from lamina.ops.axes import rows_first
 
 # --- dimensions --------------------------------------------------------------------------------
 
@@ -279,7 +280,7 @@ shift_along = operation(
 
 
 def _turn_around(input: Any, dim: int) -> Any:
-    return np.flip(input, axis_of(dim, input.ndim)) if input.ndim else input
+    return rows_first(np.flip(input, axis_of(dim, input.ndim))) if input.ndim else input
 
 
 turn_around = operation(

@@ -9,6 +9,7 @@ import numpy as np
 from lamina.core.call import operation
 from lamina.core.op import Joint, traced
 from lamina.core.samples import sample
+from lamina.ops.axes import rows_first
 from lamina.ops.factor_lu import factor
 from lamina.ops.linalg_checks import (
     check_same_kind,
@@ -253,7 +254,8 @@ def _solved(A: Any, B: Any, left: bool) -> Any:
         return np.linalg.solve(A, B[..., None])[..., 0]
     if left:
         return np.linalg.solve(A, B)
-    return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+    found = np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2))
+    return rows_first(found.swapaxes(-1, -2))
 
 
 def _solve_rule(F: Any, g: Any, A: Any, out: Any, B_shape: Any, left: bool, needs: Any) -> Any:

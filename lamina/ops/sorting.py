@@ -11,6 +11,7 @@ from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
+from lamina.ops.axes import rows_first
 from lamina.ops.reduced import accept_numpy_names, axis_of, on_lines
 
 
@@ -130,7 +131,7 @@ def _topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool 
         )
     head = (slice(None),) * axis
     if 4 * k >= length or length < 64 or k == 0:
-        indices = _order(line, axis, largest)[(*head, slice(None, k))]
+        indices = rows_first(_order(line, axis, largest)[(*head, slice(None, k))])
     else:
         at = length - k if largest else k - 1
         some = np.argpartition(line, at, axis=axis)

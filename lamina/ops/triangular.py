@@ -9,6 +9,7 @@ import numpy as np
 from lamina.core.call import operation
 from lamina.core.op import Joint
 from lamina.core.samples import sample
+from lamina.ops.axes import rows_first
 from lamina.ops.linalg_checks import (
     check_same_kind,
     check_square_matrices,
@@ -63,7 +64,7 @@ def _solve_triangular(
         X = np.linalg.solve(A, B)
     except np.linalg.LinAlgError:
         X = _substituted(A, B, upper)
-    return X if left else X.swapaxes(-1, -2)
+    return X if left else rows_first(X.swapaxes(-1, -2))
 
 
 def _triangular_rule(
