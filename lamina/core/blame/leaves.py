@@ -108,9 +108,9 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         )
     if value._array.shape != tensor._array.shape:
         raise errors.GradAssignmentMismatch(
-            "assigned grad has data of a different size: cannot assign a gradient of size "
-            f"{dims(value._array.shape)} to a tensor of "
-            f"size {dims(tensor._array.shape)}. Please ensure that the gradient and the tensor "
+            "assigned grad has data of a different size: attempting to assign a gradient of size "
+            f"'{dims(value._array.shape)}' to a tensor of "
+            f"size '{dims(tensor._array.shape)}'. Please ensure that the gradient and the tensor "
             "are the same size",
             [(this_place(), "assigned here"), *made],
             [
