@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -389,14 +389,3 @@ def _rebuild(
     made._requires_grad = requires_grad
     made.__dict__.update(attributes)
     return made
-
-
-def tensors_in(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among some values, lists included."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found.extend(tensors_in(value))
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.origins import CUT_COPIED
-from lamina.core.tensor import Tensor, tensors_in
+from lamina.core.tensor import Tensor
 from lamina.devices import CPU, backend_of
 from lamina.ops.creation import empty_strided
 from lamina.ops.making import filled, place_of_device, settle, size_of
@@ -41,7 +42,7 @@ def tensor(
         sources = [data]
         array = data._array.copy()
     else:
-        sources = tensors_in(data) if isinstance(data, list | tuple) else []
+        sources = _tensors_in(data) if isinstance(data, list | tuple) else []
         array = _array_of(data, dtype)
     if dtype is not None and array.dtype != dtype.numpy:
         array = array.astype(dtype.numpy)
@@ -118,6 +119,17 @@ def _plain(data: Any) -> Any:
     if not isinstance(data, float | int | complex | np.generic) and hasattr(data, "__len__"):
         return data if isinstance(data, str | bytes) else [_plain(item) for item in data]
     return data
+
+
+def _tensors_in(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among some values, lists included."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found.extend(_tensors_in(value))
+    return found
 
 
 def _is_mixed(data: Any) -> bool:

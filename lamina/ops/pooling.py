@@ -11,8 +11,8 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
-from lamina.ops.constants import constant_like
 from lamina.ops.halves import in_float
+from lamina.ops.planes import from_planes
 from lamina.ops.pooling_windows import (
     Windows,
     check_room,
@@ -27,52 +27,6 @@ from lamina.ops.pooling_windows import (
 __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 
-# --- elements of planes: where maxima came from ------------------------------------------------
-
-
-def _plane_gather(input: Any, indices: Any, rank: int) -> Any:
-    lead = input.shape[: input.ndim - rank]
-    flat = input.reshape(*lead, math.prod(input.shape[input.ndim - rank :]))
-    count = math.prod(indices.shape[len(lead) :])
-    found = np.take_along_axis(flat, indices.reshape(*lead, count), -1)
-    return found.reshape(indices.shape)
-
-
-@in_float
-def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
-    lead = input.shape[: input.ndim - len(sizes)]
-    area = math.prod(sizes)
-    made = np.zeros_like(input, shape=(math.prod(lead) * area,))
-    planes = constant_like(indices, np.arange(math.prod(lead)) * area)
-    count = math.prod(input.shape[len(lead) :])
-    index = indices.reshape(math.prod(lead), count) + planes[:, None]
-    np.add.at(made, index.reshape(-1), input.reshape(-1))
-    return made.reshape(*lead, *sizes)
-
-
-plane_gather = operation(
-    "plane_gather",
-    _plane_gather,
-    tensors="input indices",
-    grad={
-        "input": lambda F, g, indices, input_shape, rank: F.plane_scatter(
-            g, indices, tuple(input_shape[len(input_shape) - rank :])
-        )
-    },
-    halves_in_float=False,
-    doc="Elements of planes (the last dimensions, flattened), by index.",
-)
-plane_scatter = operation(
-    "plane_scatter",
-    _plane_scatter,
-    tensors="input indices",
-    grad={
-        "input": lambda F, g, indices, sizes: F.plane_gather(g, indices, len(sizes)),
-    },
-    doc="Zero planes with elements added at indices.",
-)
-
-
 # --- the largest element -----------------------------------------------------------------------
 
 
@@ -82,7 +36,7 @@ def _max_pool(input: Any, windows: Windows) -> Any:
 
 def _max_pool_with_indices(input: Any, windows: Windows) -> tuple[Any, Any]:
     indices = position_of_maximum(input, windows)
-    return _plane_gather(input, indices, len(windows.size)), indices
+    return from_planes(input, indices, len(windows.size)), indices
 
 
 max_pool_positions = operation(

@@ -18,6 +18,14 @@ from lamina.core.op import KEEP, PROMOTE, SAME, TO_FLOAT, offer, traced
 from lamina.core.samples import Make, Sample, binary_samples, sample, unary_samples
 from lamina.core.tensor import Tensor
 from lamina.ops.choices import change_by
+from lamina.ops.power_rules import (
+    base_rule,
+    exponent_of_number_rule,
+    exponent_rule,
+    power_of_number,
+    power_of_number_rule,
+    powers_of,
+)
 
 __all__ = [
     "addcdiv",
@@ -36,73 +44,6 @@ __all__ = [
 # --- powers ------------------------------------------------------------------------------------
 
 
-def _power_of_number(input: Any, other: Any) -> Any:
-    """Powers with one exponent for all. The common ones are products, which are much faster."""
-    exponent = other.item() if hasattr(other, "item") else other
-    kind = input.dtype.kind
-    if kind in "iu" and isinstance(exponent, int) and exponent < 0:
-        raise errors.InvalidArgument(
-            "Integers to negative integer powers are not allowed.",
-            help=["convert to floating point first: x.float() ** -1"],
-        )
-    if kind == "b":
-        return np.ones_like(input) if not exponent else input.copy()
-    if exponent == 2:
-        return np.square(input)
-    if exponent == 3:
-        return input * input * input
-    if kind in "fc":
-        if exponent == 0.5:
-            return np.sqrt(input)
-        if exponent == 1:
-            return input.copy()
-        if exponent == -0.5:
-            return np.reciprocal(np.sqrt(input))
-        if exponent == -1:
-            return np.reciprocal(input)
-        if exponent == -2:
-            return np.reciprocal(np.square(input))
-    return np.power(input, other)
-
-
-def _power_of_number_rule(F: Any, g: Any, input: Any, other: Any) -> Any:
-    if other == 0:
-        return F.zeros_like(g)
-    if other == 2:
-        return g * F.conj(input * 2)
-    return g * F.conj(F.pow_number(input, other - 1) * other)
-
-
-def _powers(input: Any, other: Any) -> Any:
-    if other.dtype.kind == "b":
-        raise errors.NotImplementedForDtype("\"pow\" not implemented for 'Bool'")
-    if other.dtype.kind != "i":
-        return np.power(input, other)
-    # NumPy refuses negative exponents of integers; only 1 and -1 have such powers, others give 0.
-    power = np.power(input, np.maximum(other, 0))
-    turned = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (other & 1), 0))
-    return np.where(other < 0, turned, power).astype(input.dtype)
-
-
-def _base_rule(F: Any, g: Any, input: Any, other: Any) -> Any:
-    slope = F.conj(other * F.pow(input, other - 1))
-    return F.where(other == 0, 0, g * slope)
-
-
-def _exponent_rule(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
-    # 0 ** y is flat for y > 0 although its logarithm is infinite.
-    flat = F.logical_and(input == 0, F.real(other) >= 0)
-    return g * F.where(flat, 0, F.conj(out * F.log(input)))
-
-
-def _exponent_of_number_rule(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
-    if other == 0:
-        # Masked before and after the infinity, which would make the masked zeros' derivatives NaN.
-        flat = F.real(input) >= 0
-        return g * F.where(flat, 0, F.conj(F.where(flat, 0, out) * float("-inf")))
-    return g * F.conj(out * F.log_of_number(other))
-
-
 def _power_samples(make: Make) -> list[Sample]:
     return [
         sample(make(3, 4, low=0.5), make(3, 4)),
@@ -113,16 +54,16 @@ def _power_samples(make: Make) -> list[Sample]:
 
 _pow = binary(
     "pow",
-    _powers,
-    grad={"input": _base_rule, "other": _exponent_rule},
+    powers_of,
+    grad={"input": base_rule, "other": exponent_rule},
     node_name="PowBackward1",
     samples=_power_samples,
     doc="Each element raised to the power of the other.",
 )
 _pow_number = binary(
     "pow_number",
-    _power_of_number,
-    grad={"input": _power_of_number_rule, "other": SAME},
+    power_of_number,
+    grad={"input": power_of_number_rule, "other": SAME},
     node_name="PowBackward0",
     samples=lambda make: [sample(make(3, 4, low=0.5), e) for e in (0, 1, 2, 3, -1, 0.5, 1.7)],
     doc="Each element raised to the power of a number.",
@@ -141,9 +82,9 @@ _rpow = binary(
     "rpow",
     # Only floats come here without a dtype of their own.
     lambda input, other: (
-        _powers(other, input) if input.dtype.kind in "ib" else np.power(other, input)
+        powers_of(other, input) if input.dtype.kind in "ib" else np.power(other, input)
     ),
-    grad={"input": _exponent_of_number_rule, "other": SAME},
+    grad={"input": exponent_of_number_rule, "other": SAME},
     node_name="PowBackward2",
     samples=lambda make: [sample(make(3, 4), 2.5), sample(make(2, low=0.5), 0)],
     doc="A number raised to the power of each element.",
