@@ -268,6 +268,7 @@ def _note_lost_leaf(tensor: Tensor) -> None:
     """Note where a tensor was made that is a leaf no more."""
     if tensor._node is None:
         tensor.__dict__["was_leaf"] = tensor._origin
+        tensor.__dict__["lost_at"] = here()
 
 
 def _keep_written(node: Any, target: Tensor) -> None:

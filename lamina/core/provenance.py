@@ -35,6 +35,7 @@ from lamina.core.source import (
     span_of,
 )
 from lamina.errors import Place
+from lamina.errors.base import locate_with
 
 __all__ = [
     "Origin",
@@ -388,3 +389,14 @@ def _simple_name(target: ast.AST) -> str | None:
     while isinstance(inner, ast.Attribute):
         inner = inner.value
     return ast.unparse(target) if isinstance(inner, ast.Name) else None
+
+
+def current_place() -> Place | None:
+    """The expression that the user's program has reached; None if no code of theirs is running."""
+    frame = user_frame(sys._getframe(1))
+    if frame.f_code.co_filename in internal_files:
+        return None
+    return place_of(frame.f_code, frame.f_lasti)
+
+
+locate_with(current_place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .places import Note, Place, render
@@ -23,9 +23,13 @@ class Diagnostic:
 
     def __init__(self, headline: str, notes: Sequence[Note] = (), help: Sequence[str] = ()) -> None:
         self.headline = headline
-        self.notes = tuple(notes)
+        self.notes = tuple(notes) or self._default_notes()
         self.help = (help,) if isinstance(help, str) else tuple(help)
         super().__init__(_text(headline, self.code, self.notes, self.help))  # type: ignore[call-arg]
+
+    def _default_notes(self) -> tuple[Note, ...]:
+        """What to show when whoever raises knows no better place."""
+        return ()
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -48,6 +52,24 @@ class LaminaError(Diagnostic, Exception):
     Raised are its subclasses only, each of which is also the builtin exception that PyTorch
     raises in that situation, so programs written for PyTorch catch what they expect.
     """
+
+    def _default_notes(self) -> tuple[Note, ...]:
+        place = _Locator.find()
+        return () if place is None else ((place, "called here"),)
+
+
+class _Locator:
+    """Finds where the user's program is; `lamina.core.provenance`, which knows how, sets it."""
+
+    @staticmethod
+    def find() -> Place | None:
+        """The position in the user's program, if it can be told."""
+        return None
+
+
+def locate_with(find: Callable[[], Place | None]) -> None:
+    """Have errors without a place of their own show the one that `find` gives."""
+    _Locator.find = staticmethod(find)  # type: ignore[method-assign,assignment]
 
 
 class LaminaWarning(Diagnostic, UserWarning):

@@ -153,7 +153,7 @@ def _written_to(subject: Subject) -> Explanation | None:
     if "was_leaf" not in subject.notes:
         return None
     origin = subject.notes["was_leaf"]
-    place = node_place(subject.node)
+    place = place_of(*subject.notes["lost_at"])
     target = reading.written_value(place.expression)
     made: list[Note] = []
     if origin is not None:

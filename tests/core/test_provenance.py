@@ -389,3 +389,13 @@ def test_the_package_in_a_zip_archive(package):
         for path in (package / "src").rglob("*.py"):
             archive.write(path, path.relative_to(package / "src"))
     assert check_in_a_process(package, "all.zip") == "provenance.py\n"
+
+
+def test_an_error_without_a_place_of_its_own_shows_where_the_program_is():
+    import lamina
+    from lamina import nn
+
+    with pytest.raises(lamina.errors.ShapeMismatch) as caught:
+        nn.LSTM(4, 5)(lamina.randn(3, 2, 6))
+
+    assert caught.value.places[0].expression == "nn.LSTM(4, 5)(lamina.randn(3, 2, 6))"

@@ -380,3 +380,15 @@ def test_records_are_not_copied_or_pickled():
         copy.deepcopy(value)
         pickle.loads(pickle.dumps(value))
     assert not records.PRIVATE & set(vars(copy.deepcopy(w)))
+
+
+def test_the_first_write_with_a_history_is_the_one_that_made_a_leaf_computed():
+    base = lamina.zeros(4, 4)
+    value = lamina.ones(2, requires_grad=True)
+    base[0, :2] = value
+    base[1].add_(1)
+
+    answer = lamina.why(base)
+
+    assert answer.places[0].expression == "base[0, :2] = value"
+    assert "`value.detach()`" in " ".join(answer.help)
