@@ -13,7 +13,7 @@ from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
 from lamina.codegen.passes import simplify
 from lamina.codegen.pointwise_table import COMPUTE
 from lamina.codegen.schedule import Loop, Schedule, Step, schedule
-from lamina.codegen.stores import Store, empty_as
+from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
 
@@ -45,13 +45,13 @@ class Executable:
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
         self.plan: Plan = plan_memory(self.schedule)
         scratch = self._plan_accumulators()
-        self._store = Store(graph, self.plan)
+        outputs = [view for view in graph.outputs if isinstance(view, View)]
+        self._store = Store(graph, self.plan, outputs, pooled)
         for value, array in graph.constants.items():
             self._store.bind(
                 self.plan.slots[value], np.ascontiguousarray(array) if array.ndim else array
             )
         self._slots = [self.plan.slots[value] for value in graph.inputs]
-        self._outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._work = self._native(scratch) if self.is_native else self._with_numpy()
 
     def _plan_accumulators(self) -> dict[int, int]:
@@ -82,11 +82,11 @@ class Executable:
         for slot, array in zip(self._slots, inputs, strict=True):
             if arrays[slot] is not array:
                 bind(slot, array)
-        results = [store.result(view, self._is_pooled) for view in self._outputs]
+        results = store.results()
         for work in self._work:
             work()
         if not self._is_pooled:
-            store.release()
+            store.release(self._slots)
         return results
 
     # --- steps -----------------------------------------------------------------------------------
@@ -215,6 +215,6 @@ def _owned(array: Any, kind: Any) -> Any:
     steps = tuple(s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True))
     if array.base is None and steps == kind.strides and array.dtype == kind.dtype:
         return array
-    made = empty_as(kind)
+    made = maker_of(kind)()
     np.copyto(made, array, casting="unsafe")
     return made

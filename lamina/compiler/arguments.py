@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from lamina.compiler.reach import PLAIN
+from lamina.compiler.watching import PLAIN
 from lamina.core.tensor import Tensor
 
 A_TENSOR: Final = "tensor"

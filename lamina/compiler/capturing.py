@@ -13,7 +13,8 @@ from lamina.compiler import sources
 from lamina.compiler.arguments import rebuilt
 from lamina.compiler.existing import Existing
 from lamina.compiler.gradients import Derivative, NotCaptured, capture_gradients
-from lamina.compiler.reach import PLAIN, Reach
+from lamina.compiler.reach import Reach
+from lamina.compiler.watching import PLAIN
 from lamina.core.capture import capture
 from lamina.core.tensor import Size, Tensor, wrap
 from lamina.core.versions import next_stamp
@@ -113,7 +114,7 @@ def record_call(
             returned = call(*args, **kwargs)
             work = _Reading(recorder, existing, tensors, reach, symbols, start)
             _put_settings_back(symbols)
-            change = reach.changed()
+            change = reach.changed_anywhere()
             if change is not None:
                 raise _Refused(Refusal(f"it changed Python state: {change}", may_pass=True))
             return work.read(returned, may_set_gradients)

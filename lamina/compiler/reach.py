@@ -12,80 +12,19 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable
-from operator import is_
+from collections.abc import Iterable
 from typing import Any, Final, final
 
+from lamina.compiler.watching import ABSENT, PLAIN, Glance, Watched
+from lamina.core.hooks import Registry
 from lamina.core.provenance import internal_files
 from lamina.core.tensor import Tensor
 from lamina.nn.module import Module
 from lamina.optim.optimizer import Optimizer
 
 MOST_OBJECTS: Final = 20_000
-PLAIN: Final = (int, float, complex, str, bytes, bool, type(None), range)
 _SETTINGS_READ_AT_RUN: Final = ("lr",)
-_absent: Final = object()
-
-
-def same_plain(old: Any, new: Any) -> bool:
-    """Whether two values cannot be told apart by a program."""
-    if old is new:
-        return True
-    if type(old) is not type(new):
-        return False
-    if isinstance(old, PLAIN):
-        return bool(old == new) and repr(old) == repr(new)  # 0.0 and -0.0
-    if isinstance(old, tuple):
-        return len(old) == len(new) and all(map(same_plain, old, new))
-    return False
-
-
-@final
-class Watched:
-    """One container, with what it held."""
-
-    __slots__ = ("_put", "_read", "name", "names", "values")
-
-    def __init__(
-        self, name: str, names: Iterable[Any], read: Callable[[], Iterable[Any]],
-        put: Callable[[list[Any]], None],
-    ) -> None:  # fmt: skip
-        self.name = name
-        self.names = list(names)
-        self._read = read
-        self._put = put
-        self.values = list(read())
-
-    def is_same(self) -> bool:
-        """Whether it holds the same as then."""
-        now = self._read()
-        if not isinstance(now, list | tuple):
-            now = list(now)
-        if len(now) == len(self.values) and all(map(is_, now, self.values)):
-            return True
-        if len(now) != len(self.values) or not all(map(same_plain, self.values, now)):
-            return False
-        self.values = list(now)
-        return True
-
-    def difference(self) -> str:
-        """What is not the same, in words."""
-        now = list(self._read())
-        if len(now) != len(self.values):
-            return f"{self.name} has {len(now)} entries instead of {len(self.values)}"
-        for name, old, new in zip(self.names, self.values, now, strict=True):
-            if not same_plain(old, new):
-                return f"{self.name}{name} was {_short(old)}, is {_short(new)}"
-        return f"{self.name} changed"
-
-    def restore(self) -> None:
-        """Put back what it held."""
-        self._put(self.values)
-
-
-def _short(value: Any) -> str:
-    text = repr(value) if isinstance(value, PLAIN) else f"a {type(value).__name__}"
-    return text if len(text) < 40 else text[:37] + "..."
+_INTERNALS: Final = frozenset(vars(Module())) - {"training"}
 
 
 @final
@@ -102,6 +41,7 @@ class Reach:
         self.watched: list[Watched] = []
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.settings: list[tuple[dict[str, Any], str, str]] = []
+        self._glance = Glance()
         self._seen: set[int] = set()
         self._keep: list[Any] = []
         self._stack: list[tuple[Any, str]] = []
@@ -116,6 +56,7 @@ class Reach:
             self._seen.add(id(value))
             self._keep.append(value)
             self._visit(value, name)
+        self._glance.take()
         return self
 
     def watch_settings(self) -> None:
@@ -123,12 +64,20 @@ class Reach:
         for group, key, name in self.settings:
             self._entries(group, [key], name.rpartition("[")[0], "[{!r}]")
         self.settings = []
+        self._glance.take()
 
     def changed(self) -> str | None:
         """What is no longer as it was, in words; None if all is the same."""
+        if self._glance.is_same():
+            return None
+        return self.changed_anywhere()
+
+    def changed_anywhere(self) -> str | None:
+        """As `changed`, with a look at everything, also at what only a call could change."""
         for watched in self.watched:
             if not watched.is_same():
                 return watched.difference()
+        self._glance.take()
         return None
 
     def restore(self) -> None:
@@ -155,15 +104,32 @@ class Reach:
             self._list(value, name)
         elif isinstance(value, tuple):
             self._push(*((item, f"{name}[{k}]") for k, item in enumerate(value)))
+        elif isinstance(value, Module):
+            self._module(value, name)
         elif not isinstance(value, type | types.ModuleType) and _is_walked(value):
             self._dict(value.__dict__, name, ".{}")
 
     def _push(self, *found: tuple[Any, str]) -> None:
         self._stack += found[::-1]
 
-    def _dict(self, mapping: dict[Any, Any], name: str, form: str) -> None:
+    def _module(self, module: Module, name: str) -> None:
+        """A module's own attributes; of what every module has, only that nothing comes in."""
+        own = module.__dict__
+        self._dict(own, name, ".{}", glance=False)
+        self._glance.at_length(own)
+        for key, value in own.items():
+            if key not in _INTERNALS:
+                self._glance.at_entry(own, key)
+            elif hasattr(value, "__len__") and key not in ("_parameters", "_buffers", "_modules"):
+                self._glance.at_length(value)
+
+    def _dict(self, mapping: dict[Any, Any], name: str, form: str, *, glance: bool = True) -> None:
         if not all(isinstance(key, str | int | Tensor) for key in mapping):
             return
+        if isinstance(mapping, Registry):
+            return  # hooks: a module looks at their number
+        if glance:
+            self._glance.at_all(mapping)
         names = [form.format("tensor" if isinstance(k, Tensor) else k) for k in mapping]
         keys = list(mapping)
 
@@ -182,15 +148,18 @@ class Reach:
         """Watch some entries of a dict."""
 
         def read() -> list[Any]:
-            return [mapping.get(key, _absent) for key in keys]
+            return [mapping.get(key, ABSENT) for key in keys]
 
         def put(values: list[Any]) -> None:
             for key, value in zip(keys, values, strict=True):
-                if value is _absent:
+                if value is ABSENT:
                     mapping.pop(key, None)
                 else:
                     mapping[key] = value
 
+        for key in keys:
+            if key in mapping:
+                self._glance.at_entry(mapping, key)
         if keys:
             self.watched.append(Watched(name, [form.format(key) for key in keys], read, put))
         self._push(*((mapping.get(key), name + form.format(key)) for key in keys))
@@ -199,6 +168,7 @@ class Reach:
         def put(values: list[Any]) -> None:
             items[:] = values
 
+        self._glance.at_all(items)
         names = [f"[{k}]" for k in range(len(items))]
         self.watched.append(Watched(name, names, lambda: items, put))
         self._push(*((item, f"{name}[{k}]") for k, item in enumerate(items)))
@@ -233,7 +203,7 @@ class Reach:
         for variable in used:
             module = known.get(variable)
             if isinstance(module, types.ModuleType) and not _is_library(module):
-                inside = [n for n in used if isinstance(vars(module).get(n, _absent), PLAIN)]
+                inside = [n for n in used if isinstance(vars(module).get(n, ABSENT), PLAIN)]
                 self._entries(vars(module), inside, f"{variable}", ".{}")
 
     def _cell(self, cell: types.CellType, name: str) -> None:
@@ -241,12 +211,14 @@ class Reach:
             try:
                 return [cell.cell_contents]
             except ValueError:  # not assigned yet
-                return [_absent]
+                return [ABSENT]
 
         def put(values: list[Any]) -> None:
-            if values[0] is not _absent:
+            if values[0] is not ABSENT:
                 cell.cell_contents = values[0]
 
+        if read()[0] is not ABSENT:
+            self._glance.at_cell(cell)
         self.watched.append(Watched(name, [""], read, put))
         self._push((read()[0], name))
 
@@ -267,8 +239,6 @@ def _is_library(module: types.ModuleType) -> bool:
 
 def _is_walked(value: Any) -> bool:
     """Whether an object's attributes are state that a program may depend on."""
-    if isinstance(value, Module):
-        return True
     kind = type(value)
     module = kind.__module__ or ""
     top = module.split(".")[0]
