@@ -106,8 +106,7 @@ def _returned(subject: Subject) -> Explanation | None:
     return explained(
         Cause.BACKWARD_NOT_RUN,
         f"{subject.called} is a leaf whose .grad is empty: autograd.grad() returned its gradient "
-        "and does not "
-        "fill .grad",
+        "and does not fill .grad",
         [(place, "returned here"), *subject.made("made here")],
         [f"use the returned tensor, or call {instead}, which fills `{subject.name}.grad`"],
     )
@@ -120,8 +119,7 @@ def _not_run(subject: Subject) -> Explanation | None:
     return explained(
         Cause.BACKWARD_NOT_RUN,
         f"{subject.called} is a leaf that requires grad, and no backward() has reached it yet: "
-        ".grad is None "
-        "until then",
+        ".grad is None until then",
         subject.made("made here"),
         [
             f"call backward() on a result computed from it first, or test `if {name}.grad is not "
@@ -201,8 +199,7 @@ def _from_broken_root(subject: Subject, root: Any, ran: list[Note]) -> Explanati
     return explained(
         cause_of_reason(reason.kind),
         f"{subject.called} is a leaf without a gradient: the pass began at a tensor without "
-        "history, since "
-        f"{reason.words}",
+        f"history, since {reason.words}",
         [*reason.notes, *_asked(root), *ran],
         reason.help,
     )
@@ -223,8 +220,7 @@ def _forced(subject: Subject) -> Explanation | None:
     return explained(
         cause_of_reason(reason.kind),
         f"{subject.called} is a leaf: it was computed, but its history is gone, since "
-        f"{reason.words}; no "
-        "gradient flows from it to anything else",
+        f"{reason.words}; no gradient flows from it to anything else",
         [*reason.notes, *_asked(subject.tensor)],
         reason.help,
     )

@@ -34,8 +34,7 @@ def _buffer(subject: Subject, holding: Holding) -> Explanation:
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
         f"{subject.called} requires grad, but is registered in {type(holding.module).__name__} as "
-        "a buffer: it "
-        "is not in parameters(), and no optimizer will get it from there",
+        "a buffer: it is not in parameters(), and no optimizer will get it from there",
         subject.made("made here"),
         [f"register it as a parameter: `self.{holding.name} = nn.Parameter(...)`"],
     )
@@ -83,9 +82,8 @@ def _in_plain_list(subject: Subject, holding: Holding) -> Explanation:
             )
     return explained(
         Cause.PARAMETER_NOT_REGISTERED,
-        f"{subject.called} requires grad, but is not registered in {kind}: its `{holding.name}` "
-        "is a plain "
-        f"Python {holding.kind}, and a module does not look inside it for {sort}",
+        f"{subject.called} requires grad, but is not registered in {kind}: its `{holding.name}` is "
+        f"a plain Python {holding.kind}, and a module does not look inside it for {sort}",
         [*notes, *subject.made("made here")],
         [help],
     )
@@ -130,8 +128,7 @@ def _stale(subject: Subject, optimizer: Any, position: Any) -> Explanation:
     return explained(
         Cause.OPTIMIZER_LACKS_PARAMETER,
         f"{subject.called} is a leaf and gets gradients, but step() will not change it: the "
-        "optimizer still "
-        "holds the parameter that it replaced",
+        "optimizer still holds the parameter that it replaced",
         [(place, "replaced here"), *built],
         [f"to change the values only: `with torch.no_grad(): {target}.copy_(...)`",
          f"or {rebuild}", f"or {_more(optimizer, target)}"],

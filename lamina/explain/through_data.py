@@ -24,8 +24,7 @@ def explain_data_change(subject: Subject) -> Explanation | None:
         return explained(
             Cause.DONE_THROUGH_DATA,
             f"{subject.called} was changed through .data, which bypasses autograd's check: a "
-            "derivative "
-            "that had kept the old values uses the new ones",
+            "derivative that had kept the old values uses the new ones",
             [
                 (place, "changed here, unnoticed"),
                 (node_place(node), f"kept here before, for the derivative of {op_word(node)}"),
@@ -82,8 +81,7 @@ def explain_data_flag(subject: Subject) -> Explanation | None:
     return explained(
         Cause.DONE_THROUGH_DATA,
         f"{subject.called} is a leaf that still requires grad: .data gives another tensor each "
-        "time, and a "
-        "flag set there has no effect on the tensor itself",
+        "time, and a flag set there has no effect on the tensor itself",
         [(place, "set on a temporary tensor here"), *subject.made("made here")],
         [f"set it on the tensor itself: `{owner}.requires_grad_(False)`"],
     )

@@ -256,8 +256,7 @@ def explain_zero_derivative(subject: Subject) -> Explanation | None:
     return explained(
         Cause.ZERO_DERIVATIVE,
         f"{subject.called} is not a leaf, and no gradient gets past {op_word(node)}: its "
-        "derivative is zero "
-        "wherever it exists",
+        "derivative is zero wherever it exists",
         [(node_place(node), f"{op_word(node)} is flat: its derivative is 0")],
         instead_of_flat(node),
     )
@@ -276,8 +275,7 @@ def explain_zero_gradient(subject: Subject) -> Explanation | None:
     return explained(
         Cause.ZERO_DERIVATIVE,
         f"{subject.called} is a leaf, and its .grad is all zeros: the derivative of "
-        f"{op_word(node)} is zero "
-        "wherever it exists",
+        f"{op_word(node)} is zero wherever it exists",
         [(node_place(node), f"{op_word(node)} is flat: its derivative is 0")],
         instead_of_flat(node),
     )

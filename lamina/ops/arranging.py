@@ -320,8 +320,7 @@ def _block_shapes(shapes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
         if len(shape) > 2:
             raise refused(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} "
-                "has "
-                f"{len(shape)} dimensions"
+                f"has {len(shape)} dimensions"
             )
     return [(1, math.prod(shape)) if len(shape) < 2 else (shape[0], shape[1]) for shape in shapes]
 

@@ -69,9 +69,8 @@ def _expanded_size(input: Any, size: Any) -> tuple[int, ...]:
         elif old is not None and old != length and old != 1:
             raise errors.ShapeMismatch(
                 f"The expanded size of the tensor ({length}) must match the existing size ({old}) "
-                "at "
-                f"non-singleton dimension {place}.  Target sizes: {listed(size)}.  Tensor sizes: "
-                f"{listed(shape)}",
+                f"at non-singleton dimension {place}.  Target sizes: {listed(size)}.  Tensor "
+                f"sizes: {listed(shape)}",
                 [(this_place(), "called here")],
                 ["only dimensions of size 1 can be expanded"],
             )

@@ -84,8 +84,7 @@ def _check_expands(self: Tensor, src: Tensor) -> None:
         if other[-back] != shape[-back] and 1 not in (other[-back], shape[-back]):
             raise errors.WriteShapeMismatch(
                 f"The size of tensor a ({shape[-back]}) must match the size of tensor b "
-                f"({other[-back]}) at non-singleton dimension "
-                f"{max(len(shape), len(other)) - back}",
+                f"({other[-back]}) at non-singleton dimension {max(len(shape), len(other)) - back}",
                 [(this_place(), "copied here")],
             )
     if len(other) > len(shape) or np.broadcast_shapes(shape, other) != shape:
@@ -148,7 +147,7 @@ def _is_plain(self: Tensor) -> bool:
     array = self._array
     return (
         array.__class__ is ndarray
-        and bool(array.flags.c_contiguous)
+        and bool(array.flags.carray)  # in rows, and not protected from being written to
         and not door.is_watched
         and not (state.grad_enabled and self.requires_grad)
         and self._cell is not INFERENCE

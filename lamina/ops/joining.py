@@ -68,9 +68,8 @@ def _check_joined(shapes: list[tuple[int, ...]], axis: int) -> None:
             if k != axis and wanted != found:
                 raise errors.ConcatenationMismatch(
                     f"Sizes of tensors must match except in dimension {axis}. Expected size "
-                    f"{wanted} "
-                    f"but got size {found} for tensor number {place} in the list. The shapes are "
-                    f"{', '.join(map(dims, shapes))}",
+                    f"{wanted} but got size {found} for tensor number {place} in the list. The "
+                    f"shapes are {', '.join(map(dims, shapes))}",
                     [(this_place(), "joined here")],
                 )
 

@@ -44,8 +44,7 @@ def _constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
         if sizes[axis] < 0:
             raise refused(
                 f"The input size {size}, plus negative padding {before} and {after}, resulted in a "
-                "negative output size, which is invalid. Check dimension "
-                f"{axis} of your input."
+                f"negative output size, which is invalid. Check dimension {axis} of your input."
             )
         source[axis] = slice(max(-before, 0), size - max(-after, 0))
         target[axis] = slice(max(before, 0), sizes[axis] - max(after, 0))
@@ -200,9 +199,8 @@ def _check_self_padding(shape: tuple[int, ...], pad: Pad, mode: str) -> None:
         size = shape[axis]
         if mode == "reflect" and max(before, after) >= size:
             raise refused(
-                "Argument #4: Padding size should be less than the corresponding input "
-                "dimension, but "
-                f"got: padding ({before}, {after}) at dimension {axis} of input {dims(shape)}"
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({before}, {after}) at dimension {axis} of input {dims(shape)}"
             )
         if mode == "circular" and max(before, after) > size:
             raise refused("Padding value causes wrapping around more than once.")

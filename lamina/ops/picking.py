@@ -181,8 +181,7 @@ def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
             if k != axis and small > large:
                 raise refused(
                     f"Size does not match at dimension {k} expected index {dims(index.shape)} to "
-                    "be no "
-                    f"larger than self {dims(input.shape)} apart from dimension {axis}"
+                    f"be no larger than self {dims(input.shape)} apart from dimension {axis}"
                 )
     check_range(index, input.shape[axis] if input.ndim else 1, axis)
     return axis
@@ -267,9 +266,8 @@ def take_along_dim(
     shape, wanted = input._array.shape, indices._array.shape
     if len(shape) != len(wanted):
         raise refused(
-            "torch.take_along_dim(): input and indices should have the same number of "
-            "dimensions, but "
-            f"got {len(shape)} dimensions for input, and {len(wanted)} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {len(shape)} dimensions for input, and {len(wanted)} dimensions for indices"
         )
     if indices._array.dtype.kind != "i":
         raise errors.DtypeError(

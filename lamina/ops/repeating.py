@@ -165,9 +165,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if tensor._array.ndim > 1:
             raise refused(
-                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor "
-                "of shape "
-                f"{dims(tensor._array.shape)}"
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of "
+                f"shape {dims(tensor._array.shape)}"
             )
     if len({device_of(tensor._array) for tensor in tensors}) > 1:
         places = " and ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))

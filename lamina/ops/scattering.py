@@ -34,8 +34,7 @@ def _check_source(index: Any, src: Any, input: Any, axis: int) -> None:
     if any(a > b for a, b in zip(index.shape, src.shape, strict=False)):
         raise refused(
             f"Expected index {dims(index.shape)} to be no larger than self {dims(input.shape)} "
-            "apart "
-            f"from dimension {axis} and to be no larger size than src {dims(src.shape)}"
+            f"apart from dimension {axis} and to be no larger size than src {dims(src.shape)}"
         )
 
 
@@ -339,17 +338,25 @@ scatter_reduce = operation(
     _scatter_reduce,
     tensors="input index src",
     grad=_reduce_grads,
-    samples=lambda make: [
-        sample(make.distinct(3, 4), 0, _spread_rows, make.distinct(2, 4), reduce, include_self=own)
-        for reduce in _REDUCERS
-        for own in (True, False)
-    ]
-    + [
-        sample(np.array([0.0, 2.0, 3.0]), 0, _onto, np.array([3.0, 4.0, 0.0, 0.5]), "prod"),
-        sample(
-            np.array([0.0, 2.0, 3.0]), 0, _onto, np.array([3.0, 4.0, 0.0, 0.5]), "prod",
-            include_self=False,
-        ),
-    ],
+    samples=lambda make: (
+        [
+            sample(
+                make.distinct(3, 4), 0, _spread_rows, make.distinct(2, 4), reduce, include_self=own
+            )
+            for reduce in _REDUCERS
+            for own in (True, False)
+        ]
+        + [
+            sample(np.array([0.0, 2.0, 3.0]), 0, _onto, np.array([3.0, 4.0, 0.0, 0.5]), "prod"),
+            sample(
+                np.array([0.0, 2.0, 3.0]),
+                0,
+                _onto,
+                np.array([3.0, 4.0, 0.0, 0.5]),
+                "prod",
+                include_self=False,
+            ),
+        ]
+    ),
     doc="A copy with elements of `src` reduced into the places that the indices name.",
 )

@@ -54,15 +54,13 @@ def _bad_shape(input: Any, size: tuple[int, ...]) -> errors.LaminaError:
     if -1 in size and known == 0 and input.size == 0:
         return errors.ReshapeMismatch(
             f"cannot reshape tensor of 0 elements into shape {listed(size)} because the "
-            "unspecified "
-            "dimension size -1 can be any value and is ambiguous",
+            "unspecified dimension size -1 can be any value and is ambiguous",
             [(place, "asked for here")],
         )
     if known != input.size and (-1 not in size or known == 0 or input.size % known):
         return errors.ReshapeMismatch(
             f"shape '{listed(size)}' is invalid for input of size {input.size}: the input has "
-            "shape "
-            f"{listed(input.shape)}",
+            f"shape {listed(input.shape)}",
             [(place, "asked for here")],
             ["the product of the sizes must be the number of elements; -1 stands for what is left"],
         )
@@ -219,8 +217,7 @@ def unflatten(input: Tensor, dim: Any, sizes: Any) -> Tensor:
     if (-1 in sizes and (length == 0 or whole % length)) or (-1 not in sizes and length != whole):
         raise errors.ReshapeMismatch(
             f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim "
-            f"{axis} "
-            f"({whole}) in the input tensor",
+            f"{axis} ({whole}) in the input tensor",
             [(this_place(), "called here")],
         )
     return view(input, (*shape[:axis], *sizes, *shape[axis + 1 :]))

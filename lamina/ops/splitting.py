@@ -244,8 +244,7 @@ def _split_at(name: str, least: int, dim: int, input: Tensor, sections: Any) -> 
     if len(shape) < least:
         raise errors.InvalidArgument(
             f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
-            "with "
-            f"{len(shape)} dimensions!",
+            f"with {len(shape)} dimensions!",
             [(this_place(), "called here")],
         )
     if isinstance(sections, int) and (sections == 0 or shape[dim] % sections):

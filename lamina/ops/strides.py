@@ -49,8 +49,7 @@ def _strided_part(flat: Any, size: Any, stride: Any, offset: int) -> Any:
         raise refused(
             f"setStorage: sizes {dims(size)}, strides {dims(stride)}, storage offset {offset}, and "
             f"itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are "
-            "out "
-            f"of bounds for storage of size {flat.nbytes}"
+            f"out of bounds for storage of size {flat.nbytes}"
         )
     return strided(flat[offset:], size, [s * flat.itemsize for s in stride])
 

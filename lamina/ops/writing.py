@@ -70,8 +70,7 @@ def put_trouble(error: Exception, array: Any, key: Any, values: Any) -> Exceptio
     shape = array[key].shape
     return errors.WriteShapeMismatch(
         f"shape mismatch: value tensor of shape {dims(values.shape)} cannot be broadcast to "
-        "indexing "
-        f"result of shape {dims(shape)}",
+        f"indexing result of shape {dims(shape)}",
         [(this_place(), "written here")],
     )
 
@@ -139,9 +138,8 @@ def _check_rows(
     other = [n for k, n in enumerate(source.shape) if k != axis]
     if own != other:
         raise refused(
-            "source tensor shape must match self tensor shape, excluding the specified "
-            "dimension. Got "
-            f"self.shape = {dims(input.shape)} source.shape = {dims(source.shape)}"
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {dims(input.shape)} source.shape = {dims(source.shape)}"
         )
     check_range(index, input.shape[axis] if input.ndim else 1, axis, error)
     return axis

@@ -55,8 +55,7 @@ class SourceOfParameters:
         again = repairs.with_argument(place.expression, 0, call)
         return EmptyParameterList(
             "optimizer got an empty parameter list: the generator it was given is used up, it can "
-            "be "
-            "read only once",
+            "be read only once",
             [*notes, (place, "read here again")],
             [
                 f"keep a list, which can be read again: `{name or 'params'} = list({call})`",
@@ -71,8 +70,7 @@ class SourceOfParameters:
         if len(frozen) < len(held):
             return EmptyParameterList(
                 f"optimizer got an empty parameter list: none of the {len(held)} parameters of "
-                f"{kind} "
-                "passed the filter",
+                f"{kind} passed the filter",
                 [(place, "filtered here")],
                 ["look at the filter's condition"],
             )

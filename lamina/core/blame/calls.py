@@ -206,8 +206,7 @@ def _broadcast_mismatch(
                 return errors.ShapeMismatch(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
                     f"non-singleton dimension {dimension}: {op.name} of {names[0]} {dims(first)} "
-                    "and "
-                    f"{names[k]} {dims(second)}",
+                    f"and {names[k]} {dims(second)}",
                     [(place, "computed here"), *made_note(tensors[0]), *made_note(tensors[k])],
                     ["shapes broadcast from the right: make the sizes equal, or one of them 1 "
                      "(unsqueeze, transpose, reshape)"],

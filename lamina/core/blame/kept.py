@@ -74,8 +74,7 @@ def _instead_of_change(change: Any, name: str | None) -> list[str]:
     if ".step(" in text:
         return [
             f"the graph was computed with the parameters as they were before `{short(text)}`: do "
-            "the "
-            f"forward pass again after it, or call backward() before the step"
+            "the forward pass again after it, or call backward() before the step"
         ]
     help = []
     written = repairs.out_of_place(text)
@@ -87,8 +86,7 @@ def _instead_of_change(change: Any, name: str | None) -> list[str]:
     if not help:
         help.append(
             f"change a copy: `{target} = {target}.clone()` before `{short(text)}`, or compute the "
-            "change "
-            "out of place, for example with torch.where(...)"
+            "change out of place, for example with torch.where(...)"
         )
     return help
 

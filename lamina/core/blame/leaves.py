@@ -43,8 +43,7 @@ def flag_of_non_leaf(tensor: Any, wanted: bool) -> errors.NotALeafFlag:
     return errors.NotALeafFlag(
         "you can only change requires_grad flags of leaf variables. If you want to use a computed "
         "variable in a subgraph that doesn't require differentiation use detach(): "
-        f"{called(tensor)} is "
-        "not a leaf, it was computed from others",
+        f"{called(tensor)} is not a leaf, it was computed from others",
         [(this_place(), "changed here"), *made_note(tensor, "computed here")],
         help,
     )
@@ -109,9 +108,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
     if value._array.shape != tensor._array.shape:
         raise errors.GradAssignmentMismatch(
             "assigned grad has data of a different size: attempting to assign a gradient of size "
-            f"'{dims(value._array.shape)}' to a tensor of "
-            f"size '{dims(tensor._array.shape)}'. Please ensure that the gradient and the tensor "
-            "are the same size",
+            f"'{dims(value._array.shape)}' to a tensor of size '{dims(tensor._array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size",
             [(this_place(), "assigned here"), *made],
             [
                 f"give it the tensor's shape: `.reshape({name}.shape)`, or make it with "
@@ -121,8 +119,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
     if value.dtype is not tensor.dtype:
         raise errors.GradAssignmentMismatch(
             "assigned grad has data of a different type: attempting to assign a gradient with "
-            "dtype "
-            f"{value.dtype} to a tensor with grad_dtype {tensor.dtype}",
+            f"dtype {value.dtype} to a tensor with grad_dtype {tensor.dtype}",
             [(this_place(), "assigned here"), *made],
             [f"convert it: `.to({name}.dtype)`, or make it with `dtype={name}.dtype`"],
         )
@@ -250,8 +247,7 @@ def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
     name = plain_name(tensor)
     return errors.DeepcopyOfNonLeaf(
         "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-        "at "
-        f"the moment: {called(tensor)} is not a leaf, it carries the history of its computation",
+        f"at the moment: {called(tensor)} is not a leaf, it carries the history of its computation",
         [*made_note(tensor, "computed here"), (place, f"{what} was asked for here")],
         [
             f"keep it without its history: `{name or 't'}.detach()`, or set it to None before "

@@ -84,9 +84,8 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
         )
     if gradient._array.shape != tensor._array.shape:
         raise errors.GradShapeMismatch(
-            f"Mismatch in shape: grad_output[{index}] has a shape of "
-            f"{dims(gradient._array.shape)} and "
-            f"output[{index}] has a shape of {dims(tensor._array.shape)}.",
+            f"Mismatch in shape: grad_output[{index}] has a shape of {dims(gradient._array.shape)} "
+            f"and output[{index}] has a shape of {dims(tensor._array.shape)}.",
             [(this_place(), "given here"), *made_note(tensor, "the output was computed here")],
             _fitting(tensor, gradient),
         )
@@ -100,8 +99,7 @@ def check_root_gradient(index: int, tensor: Any, gradient: Any) -> None:
     if tensor.dtype.is_complex != gradient.dtype.is_complex:
         raise errors.GradShapeMismatch(
             "For complex Tensors, both grad_output and output are required to have the same "
-            "dtype. "
-            f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
+            f"dtype. Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
             f"output[{index}] has a dtype of {tensor.dtype}.",
             [(this_place(), "given here")],
             [f"convert the gradient: `.to({tensor.dtype})`"],

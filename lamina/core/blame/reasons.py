@@ -73,8 +73,7 @@ def _never(tensor: Any, cause: Any, place: Place) -> Reason:
         "no input of its computation requires grad",
         [(place, f"{subject}, without requires_grad")],
         [f"ask for gradients before computing: `{name}.requires_grad_()`, or requires_grad=True "
-         "where it "
-         "is made" if name else _ASK],
+         "where it is made" if name else _ASK],
     )  # fmt: skip
 
 
