@@ -184,7 +184,7 @@ def zero_(self: Tensor) -> Tensor:
     return apply_inplace(_zero.op, self, [self])
 
 
-# --- a diagonal ------------------------------------------------------------------------------------
+# --- a diagonal -----------------------------------------------------------------------------------
 
 
 def _fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
