@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-collect_ignore_glob = [] if importlib.util.find_spec("torch") else ["test_*.py"]
+collect_ignore_glob = [] if importlib.util.find_spec("torch") else ["*.py"]
 
 
 def pytest_collection_modifyitems(items):

@@ -207,7 +207,7 @@ def program(choose: Choose, length: int) -> list[str]:
     return [*made, *(statement(choose) for _ in range(length))]
 
 
-# --- running and comparing ---------------------------------------------------------------------------
+# --- running and comparing ------------------------------------------------------------------------
 
 # What people search for: a message of PyTorch that has one of these must have it in Lamina too.
 PHRASES = """

@@ -3,9 +3,9 @@
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.programs import disagreement, program
 
 import lamina
-from oracle.programs import disagreement, program
 
 
 @st.composite
