@@ -68,6 +68,7 @@ from lamina.ops.ctc import ctc_loss
 from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from lamina.ops.data import as_tensor, asarray, from_numpy, frombuffer, tensor
 from lamina.ops.decompositions import geqrf, qr, svd
+from lamina.ops.device_random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
 from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
 from lamina.ops.dtype_info import finfo, iinfo, result_type
@@ -120,9 +121,8 @@ from lamina.ops.powers import (
 from lamina.ops.products import cdist, chain_matmul, cross, ger, kron, matrix_power, outer, trace
 from lamina.ops.pseudoinverse import pinverse
 from lamina.ops.random import (
-    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial,
-    normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed,
-    set_rng_state,
+    Generator, bernoulli, default_generator, multinomial, normal, poisson, rand, rand_like, randint,
+    randint_like, randn, randn_like, randperm,
 )
 from lamina.ops.reduction import (
     all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum,
@@ -166,16 +166,19 @@ from lamina.version import __version__
 
 if TYPE_CHECKING:
     from lamina import cuda, fft, linalg, nn, optim, random, utils
+    from lamina.compiler import compile
     from lamina.explain import why
 
 _NAMESPACES = frozenset({"cuda", "fft", "linalg", "nn", "optim", "random", "utils"})
+
+_HOMES = {"compile": "lamina.compiler", "why": "lamina.explain"}
 
 
 def __getattr__(name: str) -> _Any:
     if name in _NAMESPACES:
         return _importlib.import_module(f"lamina.{name}")
-    if name == "why":
-        return _importlib.import_module("lamina.explain").why
+    if name in _HOMES:
+        return getattr(_importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'lamina' has no attribute {name!r}")
 
 
@@ -197,9 +200,9 @@ __all__ = [
     "bucketize", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "celu", "celu_",
     "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "channels_last_3d", "cholesky",
     "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_max", "clamp_min", "clip",
-    "clone", "column_stack", "combinations", "complex", "complex128", "complex64", "concat",
-    "concatenate", "conj", "conj_physical", "contiguous_format", "conv1d", "conv2d", "conv3d",
-    "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
+    "clone", "column_stack", "combinations", "compile", "complex", "complex128", "complex64",
+    "concat", "concatenate", "conj", "conj_physical", "contiguous_format", "conv1d", "conv2d",
+    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
     "copysign", "cos", "cosh", "cosine_similarity", "count_nonzero", "cross", "ctc_loss", "cuda",
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad",
     "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal",
