@@ -98,8 +98,12 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
 
 
 def _changed(target: Tensor, ufunc: Any, operands: tuple[Any, ...]) -> Tensor:
-    with np.errstate(all="ignore"):
-        ufunc(*operands)
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*operands)
+    except ValueError:
+        blame.check_write(ufunc.__name__, target, target._array)  # which says if it is read-only
+        raise
     cell = target._cell
     if cell is None:
         cell = target._cell = VersionCell()
@@ -170,7 +174,7 @@ def _overwritten(target: Tensor, others: Sequence[Tensor], node_name: str) -> Te
     node = _overwriting(node_name)()
     node.next = (edge_of(target), *map(edge_of, others))
     node.saved = NOTHING
-    node.context = [other._array.shape for other in others]
+    node.context = [(other._array.shape, other._array.dtype) for other in others]
     node.code, node.lasti = here()
     node._hooks = None
     node.stamp = next_stamp()
@@ -307,7 +311,9 @@ class Overwrite(Node):
         if g is None:
             return (None,) * len(self.next)
         zeros = F.zeros_like(g)
-        return (zeros, *(F.sum_to_size(zeros, shape) for shape in self.context))
+        return zeros, *(
+            F.cast_like_input(F.sum_to_size(zeros, shape), kind) for shape, kind in self.context
+        )
 
 
 @final
