@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamina.codegen.graph import POINTWISE, PRODUCT, REDUCTION, Node, Number, Operand, View
+from lamina.codegen.graph import POINTWISE, PRODUCT, REDUCTION, Node, Number, Operand, Value, View, settled
 from lamina.codegen.pointwise_table import FLOATS, LOGICAL, LOOP_CHARS, REDUCTIONS, UFUNCS
 from lamina.devices.recording import Ref, Step
 
@@ -79,7 +79,8 @@ def converted(
     if isinstance(operand, _PLAIN):
         with np.errstate(all="ignore"):
             made = np.full((), operand).astype(dtype) if _fits(operand, dtype) else None
-        return None if made is None else Number(made[()])
+        number: Any = None if made is None else made[()]
+        return None if made is None else Number(number)
     if operand is None or not is_looped(operand.dtype):
         return None
     if operand.dtype != dtype:
@@ -119,7 +120,8 @@ def spread(view: View, shape: tuple[int, ...]) -> View | None:
 
 def _ufunc(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Operand | None:
     """A ufunc as a pointwise operation in the dtype of its loop."""
-    name, accepted = UFUNCS[step.function]
+    ufunc: Any = step.function
+    name, accepted = UFUNCS[ufunc]
     if kwargs.keys() - {"dtype"}:
         return None
     operands = [operand_of(work, argument) for argument in args]
@@ -165,20 +167,14 @@ def pointwise(
     step = kind.dtype.itemsize
     same = made == kind.dtype
     strides = kind.strides if same else tuple(s // step * made.itemsize for s in kind.strides)
-    if any(s < 0 for s in strides) or not _is_dense(kind.shape, strides, made.itemsize):
+    if not _is_dense(kind.shape, strides, made):
         strides = None  # type: ignore[assignment]
     found: Operand | None = work.add(node, kind.shape, made, strides)
     return found if same else converted(work, found, kind.dtype, kind.shape)
 
 
-def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    expected = itemsize
-    for step, size in sorted(zip(strides, shape, strict=True)):
-        if size > 1:
-            if step != expected:
-                return False
-            expected *= size
-    return True
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> bool:
+    return Value(shape, dtype, settled(shape, strides)).is_dense
 
 
 # --- functions -----------------------------------------------------------------------------------
@@ -196,7 +192,7 @@ def _where(work: Lowering, step: Step, condition: Any, x: Any, y: Any) -> Operan
     if any(operand is None for operand in ready):
         return None
     node = Node(POINTWISE, "where", tuple(r for r in ready if r is not None), ())
-    dense = _is_dense(kind.shape, kind.strides, kind.dtype.itemsize)
+    dense = _is_dense(kind.shape, kind.strides, kind.dtype)
     return work.add(node, kind.shape, kind.dtype, kind.strides if dense else None)
 
 
@@ -215,7 +211,7 @@ def _cast(work: Lowering, step: Step, x: Any, dtype: Any, *, copy: bool = True) 
 
 def _moved(work: Lowering, name: str, source: Operand, step: Step) -> Operand:
     kind = work.type_of(step.outputs[0])
-    dense = _is_dense(kind.shape, kind.strides, kind.dtype.itemsize)
+    dense = _is_dense(kind.shape, kind.strides, kind.dtype)
     strides = kind.strides if dense else None
     return work.add(Node(POINTWISE, name, (source,), ()), kind.shape, kind.dtype, strides)
 

@@ -16,7 +16,8 @@ from lamina.compiler.gradients import Derivative, NotCaptured, capture_gradients
 from lamina.compiler.reach import Reach
 from lamina.compiler.watching import PLAIN
 from lamina.core.capture import capture
-from lamina.core.tensor import Size, Tensor, wrap
+from lamina.core.layouts import Size
+from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
 from lamina.devices import NoValues, device
 from lamina.devices.recording import Ref

@@ -54,22 +54,17 @@ class LaminaError(Diagnostic, Exception):
     """
 
     def _default_notes(self) -> tuple[Note, ...]:
-        place = _Locator.find()
+        place = _finders[-1]() if _finders else None
         return () if place is None else ((place, "called here"),)
 
 
-class _Locator:
-    """Finds where the user's program is; `lamina.core.provenance`, which knows how, sets it."""
-
-    @staticmethod
-    def find() -> Place | None:
-        """The position in the user's program, if it can be told."""
-        return None
+# What finds the position in the user's program; `lamina.core.provenance`, which knows how, sets it.
+_finders: list[Callable[[], Place | None]] = []
 
 
 def locate_with(find: Callable[[], Place | None]) -> None:
     """Have errors without a place of their own show the one that `find` gives."""
-    _Locator.find = staticmethod(find)  # type: ignore[method-assign,assignment]
+    _finders[:] = [find]
 
 
 class LaminaWarning(Diagnostic, UserWarning):

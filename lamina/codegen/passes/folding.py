@@ -85,7 +85,8 @@ def _folded(graph: Graph, node: Node) -> Operand | None:
         numbers = [operand.value for operand in node.operands if isinstance(operand, Number)]
         with np.errstate(all="ignore"):
             COMPUTE[node.op](*numbers, out=out)
-        return Number(out[()])
+        number: Any = out[()]
+        return Number(number)
     unchanged = _unchanged(node)
     if isinstance(unchanged, View) and graph.is_whole(unchanged):
         source = graph.values[unchanged.value]
@@ -116,5 +117,6 @@ def _is(operand: Operand, number: float) -> bool:
 
 
 def _is_minus_zero(operand: Operand) -> bool:
-    is_float = isinstance(operand, Number) and operand.value.dtype.kind == "f"
-    return is_float and _is(operand, 0) and bool(np.signbit(operand.value))  # type: ignore[union-attr]
+    if not isinstance(operand, Number) or operand.value.dtype.kind != "f":
+        return False
+    return _is(operand, 0) and bool(np.signbit(operand.value))
