@@ -10,9 +10,19 @@ import torch
 import lamina
 
 # Those that NumPy has and PyTorch computes with.
-DTYPES = (
-    "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
-).split()
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 EXTENDED = ["bfloat16", "uint16", "uint32", "uint64"]
 NUMBERS = {"True": True, "2": 2, "1.5": 1.5, "1j": 1j}
 OPERATIONS = {
