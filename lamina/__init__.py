@@ -68,7 +68,6 @@ from lamina.ops.ctc import ctc_loss
 from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from lamina.ops.data import as_tensor, asarray, from_numpy, frombuffer, tensor
 from lamina.ops.decompositions import geqrf, qr, svd
-from lamina.ops.device_random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
 from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
 from lamina.ops.dtype_info import finfo, iinfo, result_type
@@ -121,8 +120,9 @@ from lamina.ops.powers import (
 from lamina.ops.products import cdist, chain_matmul, cross, ger, kron, matrix_power, outer, trace
 from lamina.ops.pseudoinverse import pinverse
 from lamina.ops.random import (
-    Generator, bernoulli, default_generator, multinomial, normal, poisson, rand, rand_like, randint,
-    randint_like, randn, randn_like, randperm,
+    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial,
+    normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed,
+    set_rng_state,
 )
 from lamina.ops.reduction import (
     all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum,

@@ -11,10 +11,8 @@ from lamina.devices import CPU, device, resolve, to_device
 from lamina.devices.simulation import simulation
 from lamina.ops.making import settle
 
-__all__ = [
-    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed",
-    "seed_all", "set_rng_state", "set_rng_state_all",
-]  # fmt: skip
+# These are names of `lamina.cuda`, not of the front door.
+__all__: list[str] = []
 
 
 def _place(where: Any) -> device:
