@@ -119,6 +119,7 @@ def write_out(op: Op, out: Any, result: Any) -> Any:
     result = as_array(result)
     blame.check_out_dtype(op.name, out, result)
     if out._array.shape != result.shape:
+        blame.warn_of_resize(out, result.shape)
         set_array(out, result.astype(out._array.dtype))
     else:
         out._array[...] = result

@@ -12,12 +12,14 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
+from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
-from lamina.ops.random import rand_like
+from lamina.ops.draws import draw_for
 from lamina.ops.smooth_activation import gelu as gelu
 from lamina.ops.smooth_activation import glu as glu
 from lamina.ops.smooth_activation import hardshrink as hardshrink
@@ -178,6 +180,16 @@ _scaled_negative = binary(
 )
 
 
+def _factors(stream: Any, input: Any, lower: float, upper: float) -> Any:
+    """A random factor for each element that is not positive, 1 for the others."""
+    if input.dtype != np.float64:  # bounds count as numbers of the precision computed in
+        lower, upper = float(np.float32(lower)), float(np.float32(upper))
+    found = np.ones_like(input, order="C")
+    is_scaled = input <= 0
+    found[is_scaled] = stream.uniform((int(is_scaled.sum()),), np.float64, lower, upper)
+    return found
+
+
 def rrelu(
     input: Any,
     lower: float = 1.0 / 8,
@@ -188,7 +200,13 @@ def rrelu(
     """Each element if it is positive, else a fraction of it: random in training, else the mean."""
     if not training:
         return _run(_rrelu_op, inplace, input, (lower + upper) / 2)
-    factors = rand_like(input) * (upper - lower) + lower
+    if not input.dtype.is_floating_point:
+        raise errors.NotImplementedForDtype(
+            f"rrelu in training is not implemented for {input.dtype}",
+            [(this_place(), "called here")],
+        )
+    drawn = draw_for(None, input._array, lambda stream, x: _factors(stream, x, lower, upper))
+    factors = wrap(drawn, None)
     return _run(_scaled_negative, inplace, input, factors)
 
 

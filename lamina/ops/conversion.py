@@ -275,6 +275,20 @@ def _single(self: Tensor) -> Any:
     return item(self)
 
 
+def _warn_of_number(self: Tensor, what: str) -> None:
+    """As in PyTorch: of `float` and `complex` while gradients are recorded, and not of `item`."""
+    if self._requires_grad and state.grad_enabled:
+        warnings.warn(
+            errors.ScalarConversionWarning(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                f"behavior: no gradient flows through the number that {what} gives",
+                [(this_place(), "converted here"), *made_note(self)],
+                ["write `.detach()` before it, or `.item()`, if none is wanted"],
+            ),
+            stacklevel=3,
+        )
+
+
 def to_int(self: Tensor) -> int:
     """`int(tensor)` of one element."""
     return int(_single(self))
@@ -282,11 +296,13 @@ def to_int(self: Tensor) -> int:
 
 def to_float(self: Tensor) -> float:
     """`float(tensor)` of one element."""
+    _warn_of_number(self, "float()")
     return float(_single(self))
 
 
 def to_complex(self: Tensor) -> complex:
     """`complex(tensor)` of one element."""
+    _warn_of_number(self, "complex()")
     return complex(_single(self))
 
 

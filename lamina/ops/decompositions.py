@@ -9,7 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.op import traced
+from lamina.core.op import NOT_WRITTEN, traced
 from lamina.core.samples import sample
 from lamina.ops.linalg_checks import check_matrices, check_square_matrices, failed
 from lamina.ops.product_checks import refuse
@@ -334,7 +334,7 @@ def _geqrf(input: Any) -> Any:
 geqrf = operation(
     "geqrf",
     _geqrf,
-    grad=None,
+    grad={"input": NOT_WRITTEN},
     result=named_result("geqrf", "a tau"),
     samples=lambda make: [sample(make(4, 3))],
     doc="The QR factorization as LAPACK stores it: Householder vectors, and R.",

@@ -11,7 +11,7 @@ from lamina.core.blame.words import this_place
 from lamina.core.modes import door
 from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor
-from lamina.devices import CPU, backend_of, current_recorder, device, to_device
+from lamina.devices import CPU, backend_of, current_recorder, device, device_of, to_device
 from lamina.devices.layouts import fresh
 
 
@@ -27,6 +27,23 @@ def draw(
         return backend_of(place).empty(shape, kind)
     array = function(shape, kind, *args)
     return array if place is CPU else backend_of(place).constant(array)
+
+
+def draw_for(generator: Any, array: Any, function: Any) -> Any:
+    """Random numbers that depend on an array: `function(stream, array)` in host memory, placed.
+
+    In a program being captured it is called when the program runs.
+    """
+    place = device_of(array)
+    stream = source_of(generator, place)
+    if door.is_watched and (recorder := current_recorder()) is not None:
+        return recorder.call(
+            lambda given: to_device(function(stream, to_device(given, CPU)), place),
+            (array,), {}, fresh(array.shape, array.dtype), place,
+        )  # fmt: skip
+    if place.type == "meta":
+        return backend_of(place).empty(array.shape, array.dtype)
+    return to_device(function(stream, to_device(array, CPU)), place)
 
 
 def source_of(generator: Any, place: device) -> streams.Generator:

@@ -9,6 +9,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
+from lamina.core.op import NOT_WRITTEN
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops import results
@@ -37,6 +38,8 @@ bincount = operation(
     "bincount",
     _bincount,
     tensors="input ?weights",
+    grad={"weights": NOT_WRITTEN},
+    node_name="NotImplemented",
     samples=lambda make: [sample(make.integers(7)), sample(make.integers(7), make(7))],
     doc="How often each number from 0 up occurs, or the sum of its weights.",
 )

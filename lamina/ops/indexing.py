@@ -178,6 +178,8 @@ def _write_now(self: Tensor, parsed: Parsed, value: Any) -> None:
     if self._cell is INFERENCE:
         blame.check_inplace("set item", self, False)
     array = self._array
+    if not array.flags.writeable:
+        raise blame.read_only(self)
     if parsed.key and not (parsed.indices and all(part is WHOLE for part in parsed.key)):
         array = array[(*parsed.key, Ellipsis)]
     if isinstance(value, Tensor):

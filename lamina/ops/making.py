@@ -66,6 +66,8 @@ def delivered(array: Any, name: str, requires_grad: bool, out: Any) -> Tensor:
     """A new leaf around an array, or `out`, which takes its shape and elements."""
     if out is None:
         return settle(array, name, requires_grad)
+    if name == "arange":
+        blame.warn_of_resize(out, array.shape)
     result: Tensor = out.resize_(array.shape).copy_(wrap(array, None))
     return result
 

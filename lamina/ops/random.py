@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core import generator as streams
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.inplace import replace_values
 from lamina.core.op import ZERO
+from lamina.core.poisson_draws import poisson as poisson_counts
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
-from lamina.ops.draws import check_std, draw, draw_integers, probabilities, source_of
+from lamina.ops.draws import check_std, draw, draw_for, draw_integers, probabilities, source_of
 from lamina.ops.generators import (
     Generator,
     default_generator,
@@ -231,8 +233,20 @@ def multinomial(
 @takes_tensors
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Random counts of Poisson distributions with the input's elements as rates."""
-    source = source_of(generator, input.device)
-    seeds = source.integers(0, 2**31, (4,), np.int64)
-    rates = to_device(input._array, CPU)
-    counts = np.random.Generator(np.random.PCG64(seeds.tolist())).poisson(rates.astype(np.float64))
-    return settle(to_device(np.asarray(counts, rates.dtype), input.device), "poisson")
+    array = draw_for(generator, input._array, _counts_for)
+    return settle(array, "poisson")
+
+
+def _counts_for(stream: streams.Generator, rates: Any) -> Any:
+    """Poisson counts for a host array of rates."""
+    if rates.dtype.kind not in "fV":
+        raise errors.NotImplementedForDtype(
+            f"\"poisson_cpu\" not implemented for '{rates.dtype.name}'",
+            [(this_place(), "drawn here")],
+            ["give rates as floating-point numbers"],
+        )
+    if not (rates >= 0).all():
+        raise errors.InvalidArgument(
+            "invalid Poisson rate, expected rate to be non-negative", [(this_place(), "drawn here")]
+        )
+    return poisson_counts(stream, rates)

@@ -59,7 +59,9 @@ from lamina.core.blame.writes import (
     check_out_device,
     check_out_dtype,
     check_write,
+    read_only,
     stale_view,
+    warn_of_resize,
 )
 
 __all__ = [
@@ -102,9 +104,11 @@ __all__ = [
     "not_a_tensor",
     "numpy_of_requiring",
     "retain_without_grad",
+    "read_only",
     "rule_without_values",
     "saved_value_modified",
     "stale_view",
     "this_place",
     "unused_input",
+    "warn_of_resize",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from lamina.core.blame.words import (
 from lamina.core.layouts import is_dense
 from lamina.core.modes import state
 from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
-from lamina.core.provenance import place_of
+from lamina.core.provenance import here, place_of
 from lamina.core.versions import INFERENCE
 from lamina.devices import CPU, device_of
 
@@ -189,9 +190,21 @@ def _inference(target: Any) -> errors.InferenceTensorError:
     )
 
 
+def read_only(target: Any) -> errors.InvalidValue:
+    """A tensor over memory that NumPy protects is written to."""
+    return errors.InvalidValue(
+        f"{called(target)} can't be written to: it shares the memory of a NumPy array that is "
+        "read-only",
+        [(this_place(), "written here"), *made_note(target)],
+        [_copy_first(target), "or make the array writable first: `array.flags.writeable = True`"],
+    )
+
+
 def check_write(name: str, target: Any, result: Any) -> None:
     """Raise unless a result fits into a tensor: shape, and kind of number."""
     array = target._array
+    if not array.flags.writeable:
+        raise read_only(target)
     if array.__class__ is not np.ndarray or result.__class__ is not np.ndarray:
         _check_place(name, target, result)
     if result.shape != array.shape:
@@ -284,3 +297,24 @@ def _without_out(text: str) -> str:
 def check_out_dtype(name: str, out: Any, result: Any) -> None:
     """Raise if a result would lose its kind of number in `out=`."""
     _check_cast(dtypes.from_numpy(np.dtype(result.dtype)), out.dtype, out)
+    if not out._array.flags.writeable and out._array.shape == result.shape:
+        raise read_only(out)
+
+
+_warned: Final[dict[str, dict[Any, Any]]] = {}
+"""By file, what was warned of: each place is told once, as by `warnings.warn`."""
+
+
+def warn_of_resize(out: Any, shape: tuple[int, ...]) -> None:
+    """Warn if `out=` has elements and another shape than the result: it loses them."""
+    if out._array.size and out._array.shape != shape:
+        code, lasti = here()
+        warnings.warn_explicit(
+            f"out= has shape {dims(out._array.shape)} and elements, and is resized to the "
+            f"result's shape {dims(shape)}: reuse tensors of the right shape, or empty this one "
+            "first with resize_(0)",
+            UserWarning,
+            code.co_filename,
+            max(place_of(code, lasti).line, 1),
+            registry=_warned.setdefault(code.co_filename, {}),
+        )
