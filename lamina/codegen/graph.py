@@ -56,6 +56,26 @@ class Value:
         reach = sum((n - 1) * abs(step) for n, step in zip(self.shape, self.strides, strict=True))
         return reach + self.dtype.itemsize
 
+    @property
+    def lead(self) -> int:
+        """Bytes of its memory before the first element: steps may go backwards."""
+        return sum(
+            (1 - size) * step
+            for size, step in zip(self.shape, self.strides, strict=True)
+            if step < 0 and size
+        )
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements fill its memory, in some order of the axes."""
+        expected = self.dtype.itemsize
+        for step, size in sorted(zip(self.strides, self.shape, strict=True)):
+            if size > 1:
+                if step != expected:
+                    return False
+                expected *= size
+        return True
+
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
