@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import time
 from dataclasses import dataclass
 from types import TracebackType

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamina.codegen.graph import POINTWISE, PRODUCT, REDUCTION, Node, Number, Operand, Value, View, settled
+from lamina.codegen.graph import (
+    POINTWISE,
+    PRODUCT,
+    REDUCTION,
+    Node,
+    Number,
+    Operand,
+    Value,
+    View,
+    settled,
+)
 from lamina.codegen.pointwise_table import FLOATS, LOGICAL, LOOP_CHARS, REDUCTIONS, UFUNCS
 from lamina.devices.recording import Ref, Step
 
