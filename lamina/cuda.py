@@ -11,14 +11,21 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Self, final
 
 from lamina.devices.backend import Counters
-from lamina.devices.device import device as _device
-from lamina.devices.simulated import SimulatedCuda
+from lamina.devices.cuda_streams import (
+    Event,
+    Stream,
+    current_stream,
+    default_stream,
+    stream,
+    synchronize,
+)
+from lamina.devices.cuda_streams import Place as _Place
+from lamina.devices.cuda_streams import index_of as _index
 from lamina.devices.simulation import (
     HOW_TO_GET_CUDA,
     MemoryAccount,
@@ -26,7 +33,7 @@ from lamina.devices.simulation import (
     in_words,
     simulation,
 )
-from lamina.errors import ArgumentTypeError, InvalidArgument, InvalidDevice, OutOfMemoryError
+from lamina.errors import ArgumentTypeError, InvalidArgument, OutOfMemoryError
 from lamina.ops.device_random import (
     get_rng_state,
     get_rng_state_all,
@@ -38,9 +45,6 @@ from lamina.ops.device_random import (
     set_rng_state,
     set_rng_state_all,
 )
-
-_Place = _device | str | int | None
-
 
 # --- Lamina's own: simulation ------------------------------------------------------------------
 
@@ -120,18 +124,6 @@ def why() -> str:
 # --- devices -----------------------------------------------------------------------------------
 
 
-def _index(place: _Place) -> int | None:
-    """The index that an argument named `device` means; None for the current device."""
-    if place is None or (isinstance(place, int) and not isinstance(place, bool)):
-        return place
-    chosen = _device(place)
-    if chosen.type != "cuda":
-        raise InvalidDevice(
-            f"Expected a cuda device, but got: {chosen}", help=["write 'cuda' or 'cuda:0'"]
-        )
-    return chosen.index
-
-
 def is_available() -> bool:
     """Whether there is a GPU, real or simulated."""
     return simulation.count > 0
@@ -185,11 +177,6 @@ class device:
     ) -> None:
         if simulation.count > self.prev_idx:
             simulation.current = self.prev_idx
-
-
-def synchronize(device: _Place = None) -> None:
-    """Wait until a GPU has done all its work."""
-    SimulatedCuda(simulation.account(_index(device)).index).synchronize()
 
 
 @dataclass(frozen=True)
@@ -266,106 +253,6 @@ def mem_get_info(device: _Place = None) -> tuple[int, int]:
     """Free and total bytes of a GPU."""
     account = simulation.account(_index(device))
     return max(account.total - account.allocated, 0), account.total
-
-
-# --- streams and events: a simulated GPU does everything in order, at once ----------------------
-
-
-@final
-class Stream:
-    """A queue of work on a GPU. On a simulated one all work is done when it is asked for."""
-
-    def __init__(self, device: _Place = None, priority: int = 0) -> None:
-        self.device = _device("cuda", simulation.account(_index(device)).index)
-        self.priority = priority
-
-    def synchronize(self) -> None:
-        """Wait until the work in this stream is done."""
-        synchronize(self.device)
-
-    def wait_stream(self, stream: Stream) -> None:
-        """Let later work here wait for what is in another stream now."""
-
-    def wait_event(self, event: Event) -> None:
-        """Let later work here wait for an event."""
-
-    def record_event(self, event: Event | None = None) -> Event:
-        """Mark this place in the stream."""
-        event = Event() if event is None else event
-        event.record(self)
-        return event
-
-    def query(self) -> bool:
-        """Whether the work in this stream is done."""
-        return True
-
-    def __repr__(self) -> str:
-        return f"<lamina.cuda.Stream device={self.device}>"
-
-
-@final
-class Event:
-    """A mark in a stream, to wait for or to measure time with."""
-
-    def __init__(
-        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> None:
-        simulation.account(None)
-        self.enable_timing = enable_timing
-        self._time: float | None = None
-
-    def record(self, stream: Stream | None = None) -> None:
-        """Set the mark now."""
-        self._time = time.perf_counter()
-
-    def wait(self, stream: Stream | None = None) -> None:
-        """Let later work in a stream wait for this mark."""
-
-    def query(self) -> bool:
-        """Whether all work before this mark is done."""
-        return True
-
-    def synchronize(self) -> None:
-        """Wait until all work before this mark is done."""
-        synchronize()
-
-    def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between this mark and another, both made with `enable_timing=True`."""
-        if not (self.enable_timing and end_event.enable_timing):
-            raise InvalidArgument(
-                "both events must be created with argument 'enable_timing=True'",
-                help=["torch.cuda.Event(enable_timing=True)"],
-            )
-        if self._time is None or end_event._time is None:
-            raise InvalidArgument(
-                "both events must be recorded before calculating elapsed time",
-                help=["call .record() on each of them first"],
-            )
-        return (end_event._time - self._time) * 1000.0
-
-
-def current_stream(device: _Place = None) -> Stream:
-    """The stream into which work goes now."""
-    return Stream(device)
-
-
-def default_stream(device: _Place = None) -> Stream:
-    """The stream into which work goes outside `stream(...)` blocks."""
-    return Stream(device)
-
-
-@final
-class stream:
-    """A block whose work goes into a stream; None changes nothing."""
-
-    def __init__(self, stream: Stream | None) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> Stream | None:
-        return self.stream
-
-    def __exit__(self, *outcome: Any) -> None:
-        """Nothing is left to do."""
 
 
 __all__ = [
