@@ -163,6 +163,12 @@ class Lowering:
         if isinstance(operand, View) and operand.strides != settled(layout.shape, layout.strides):
             self._materialized(root)
 
+    def _as_changeable(self, root: int) -> None:
+        """Make the current value of a storage all of a value, which lies as the storage does."""
+        operand, layout = self.current[root], self.layouts[root]
+        if isinstance(operand, Number) or not self.graph.is_whole(operand) or operand.strides != settled(layout.shape, layout.strides):
+            self._materialized(root)
+
     def _materialized(self, root: int) -> View:
         """A copy of a storage's value that lies in memory as the storage does."""
         layout = self.layouts[root]
@@ -182,10 +188,7 @@ class Lowering:
         if self.covers(ref.id):
             self.current[root] = operand
             return
-        whole = self.current[root]
-        if isinstance(whole, Number):
-            whole = self._materialized(root)
-        self._as_laid_out(root)
+        self._as_changeable(root)
         region = self.read(ref)
         self._change(root, np.copyto, (region, operand), {})
 
@@ -254,9 +257,7 @@ class Lowering:
                 self.write(target, operand)
                 return
         root = self.root[target.id]
-        if isinstance(self.current[root], Number):
-            self._materialized(root)
-        self._as_laid_out(root)
+        self._as_changeable(root)
         args, kwargs = self._read_all((step.args, step.kwargs))
         if not isinstance(args[0], View):
             args = (self.read(target), *args[1:])

@@ -113,9 +113,10 @@ def _with_copies(graph: Graph) -> dict[int, int]:
     made = {value for node in nodes for value in node.results}
     taken: set[int] = set()
     for k, output in enumerate(graph.outputs):
-        if isinstance(output, Number) or output.value not in made or output.value in taken:
-            graph.outputs[k] = output = _copied(graph, nodes, output)
-        taken.add(output.value)
+        is_own = isinstance(output, View) and output.value in made - taken
+        if not is_own or not graph.values[output.value].is_dense:  # type: ignore[union-attr]
+            graph.outputs[k] = _copied(graph, nodes, output)
+        taken.add(graph.outputs[k].value)  # type: ignore[union-attr]
     targets = {target for target, _ in graph.writes}
     for k, (target, source) in enumerate(graph.writes):
         if isinstance(source, View) and source.value in targets:  # as in x, y = y, x

@@ -115,34 +115,54 @@ class Store:
         """The array that a view stands for now."""
         found = self._views.get(view)
         if found is None:
-            found = self._views[view] = self._made(view)
+            found = self._made(view)
+            if found is not self.arrays[self._plan.slots.get(view.value, 0)]:
+                self._views[view] = found
         return found
 
     def _made(self, view: View) -> Any:
         slot = self._plan.slots.get(view.value)
         if slot is None:
             return self._in_arena(view)
+        # An array itself is not remembered: nothing would know that nobody else has it.
         self._views_of.setdefault(slot, []).append(view)
         return self._seen(self.arrays[slot], view)
 
     def _in_arena(self, view: View) -> Any:
         if 0 in view.shape:
             return np.empty(view.shape, view.dtype)
-        offset = self._plan.offsets[view.value] + view.offset
-        start = self.arrays[0][offset : offset + view.dtype.itemsize].view(view.dtype)
-        return np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
+        place = self._plan.offsets[view.value] + self._graph.values[view.value].lead
+        return _shown(self.arrays[0], place + view.offset, view)
 
     def _seen(self, array: Any, view: View) -> Any:
         """An array seen through a view of its value."""
         if self._graph.is_whole(view):
             return array
-        if 0 in view.shape:
-            return np.empty(view.shape, view.dtype)
-        flat = array.reshape(1) if array.ndim == 0 else array
-        reach = view.offset // array.itemsize + 1
-        flat = np.lib.stride_tricks.as_strided(flat, (reach,), (array.itemsize,))
-        start = flat[-1:].view(view.dtype)[:1]
-        return np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
+        return _shown(array, view.offset, view)
+
+
+@final
+class _Memory:
+    """Memory of an array seen another way, as NumPy's array interface tells it."""
+
+    __slots__ = ("__array_interface__", "keep")
+
+    def __init__(self, keep: Any, address: int, view: View) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": view.shape,
+            "strides": view.strides,
+            "typestr": view.dtype.str,
+        }
+
+
+def _shown(array: Any, offset: int, view: View) -> Any:
+    if 0 in view.shape:
+        return np.empty(view.shape, view.dtype)
+    made = np.asarray(_Memory(array, address_of(array) + offset, view))
+    return made if made.dtype == view.dtype else made.view(view.dtype)
 
 
 def maker_of(value: Value) -> Callable[[], Any]:

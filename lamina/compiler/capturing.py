@@ -83,6 +83,7 @@ class Recording:
         derivative: The backward pass from the results.
         is_used_up: Whether results require grad but their graph was used up inside.
         owners: For each input the tensors that have its array.
+        changes: The tensors (or numbers of arguments) changed in place, and how often.
     """
 
     recorder: Recorder
@@ -93,6 +94,7 @@ class Recording:
     derivative: Derivative | None = None
     is_used_up: bool = False
     owners: list[list[Tensor]] = field(default_factory=list)
+    changes: list[tuple[Tensor | int, int]] = field(default_factory=list)
 
 
 def record_call(
@@ -177,7 +179,12 @@ class _Reading:
         return Recording(
             self.recorder, [self._source(a) for a in arrays], nest, self.results, gradients,
             derivative, is_used_up, [self.existing.owners.get(id(a), []) for a in arrays],
+            [(self._place_of(tensor), count) for tensor, count in self.existing.changes()],
         )  # fmt: skip
+
+    def _place_of(self, tensor: Tensor) -> Tensor | int:
+        """A tensor from outside, or its number among the arguments."""
+        return next((k for k, other in enumerate(self.tensors) if other is tensor), tensor)
 
     # --- inputs ----------------------------------------------------------------------------------
 
@@ -215,8 +222,9 @@ class _Reading:
         if id(tensor) in self.symbols:
             raise _Refused(Refusal("it returns a setting of an optimizer", may_pass=True))
         if tensor in self.existing:
-            index = next((k for k, t in enumerate(self.tensors) if t is tensor), None)
-            self.made[id(tensor)] = result = Result(None if index is not None else tensor, index)
+            place = self._place_of(tensor)
+            result = Result(argument=place) if isinstance(place, int) else Result(tensor=place)
+            self.made[id(tensor)] = result
             return result
         array = tensor._array
         if isinstance(array, np.ndarray):

@@ -70,6 +70,18 @@ class Existing:
             if record.tensor._grad is not record.grad
         ]
 
+    def changes(self) -> list[tuple[Tensor, int]]:
+        """The tensors that were changed in place, each with how often.
+
+        Tensors that share memory share their count, and stand here once.
+        """
+        found: dict[int, tuple[Tensor, int]] = {}
+        for record in self._records.values():
+            cell = record.tensor._cell
+            if cell is not None and cell is not INFERENCE and cell.version != record.version:
+                found.setdefault(id(cell), (record.tensor, cell.version - record.version))
+        return list(found.values())
+
     def trouble(self) -> str | None:
         """A change that a program cannot make again."""
         for record in self._records.values():
@@ -95,7 +107,7 @@ class Existing:
             tensor._node = record.node
             tensor._view = record.view
             tensor._hooks = record.hooks
-            cell = record.cell
+            tensor._cell = cell = record.cell
             if cell is not None and cell is not INFERENCE:
                 cell.version, cell.changed_at = record.version, record.changed_at
 

@@ -10,13 +10,12 @@ from lamina.compiler.building import Parts
 from lamina.compiler.capturing import Recording, Result
 from lamina.compiler.gradients import new_node, used_up_node
 from lamina.compiler.guards import Guards
-from lamina.compiler.sources import Reached
 from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
 from lamina.core.provenance import here
 from lamina.core.saved import keep_input
 from lamina.core.tensor import Tensor, cell_of, wrap
-from lamina.core.versions import INFERENCE, next_stamp
+from lamina.core.versions import next_stamp
 
 
 @final
@@ -38,11 +37,7 @@ class Program:
         self._results = recording.results
         self._differentiable = [r for r in self._results if r.output is not None]
         self._gradients = recording.gradients
-        written = [entry for entry in parts.inputs if entry.is_written]
-        self._written = [
-            owner for e in written if isinstance(e.source, Reached) for owner in e.owners
-        ]
-        self._written_elsewhere = [e.source for e in written if not isinstance(e.source, Reached)]
+        self._changes = recording.changes
 
     def run(self, tensors: Sequence[Tensor], arrays: list[Any]) -> Any:
         """Run on arrays that the guards have accepted, and do what the call did besides."""
@@ -68,14 +63,12 @@ class Program:
         return self._returned(self._nest, made, tensors)
 
     def _note_changes(self, tensors: Sequence[Tensor], place: Any) -> None:
-        """Count a change of each tensor that was written."""
-        for tensor in self._written:
-            if tensor._cell is not INFERENCE:
-                cell_of(tensor).bump(*place)
-        for source in self._written_elsewhere:
-            written = source.tensor(tensors)
-            if written is not None and written._cell is not INFERENCE:
-                cell_of(written).bump(*place)
+        """Count the changes of each tensor that was written."""
+        for where, count in self._changes:
+            tensor = tensors[where] if where.__class__ is int else where
+            cell = cell_of(tensor)  # type: ignore[arg-type]
+            cell.bump(*place)
+            cell.version += count - 1
 
     def _returned(self, nest: Any, made: dict[int, Tensor], tensors: Sequence[Tensor]) -> Any:
         """What the call returns: the captured nest with tensors in it."""

@@ -24,6 +24,7 @@ from lamina.optim.optimizer import Optimizer
 
 MOST_OBJECTS: Final = 20_000
 _SETTINGS_READ_AT_RUN: Final = ("lr",)
+_CHILDREN: Final = ("_parameters", "_buffers", "_modules")
 _INTERNALS: Final = frozenset(vars(Module())) - {"training"}
 
 
@@ -120,7 +121,9 @@ class Reach:
         for key, value in own.items():
             if key not in _INTERNALS:
                 self._glance.at_entry(own, key)
-            elif hasattr(value, "__len__") and key not in ("_parameters", "_buffers", "_modules"):
+            elif key in _CHILDREN:
+                self._push(*((child, f"{name}.{own_name}") for own_name, child in value.items()))
+            elif hasattr(value, "__len__"):
                 self._glance.at_length(value)
 
     def _dict(self, mapping: dict[Any, Any], name: str, form: str, *, glance: bool = True) -> None:

@@ -99,7 +99,7 @@ def write_segment(
     def address(value: int) -> str:
         if value in plan.slots:
             return base_of(plan.slots[value])
-        return in_arena(plan.offsets[value])
+        return in_arena(plan.offsets[value] + graph.values[value].lead)
 
     def in_arena(offset: int) -> str:
         return function.give(f"getelementptr i8, ptr {base_of(0)}, i64 {offset}")
