@@ -369,7 +369,7 @@ def check_in_a_process(folder, path):
 def package(tmp_path):
     """A copy of the few modules that provenance needs."""
     root = Path(provenance.__file__).parents[1]
-    names = ["core/provenance.py", "core/source.py", "core/names.py"]
+    names = [f"core/{name}.py" for name in ("provenance", "own_files", "source", "names")]
     names += [f"errors/{path.name}" for path in (root / "errors").glob("*.py")]
     for name in names:
         target = tmp_path / "src" / "lamina" / name
