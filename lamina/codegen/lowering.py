@@ -166,7 +166,11 @@ class Lowering:
     def _as_changeable(self, root: int) -> None:
         """Make the current value of a storage all of a value, which lies as the storage does."""
         operand, layout = self.current[root], self.layouts[root]
-        if isinstance(operand, Number) or not self.graph.is_whole(operand) or operand.strides != settled(layout.shape, layout.strides):
+        if (
+            isinstance(operand, Number)
+            or not self.graph.is_whole(operand)
+            or operand.strides != settled(layout.shape, layout.strides)
+        ):
             self._materialized(root)
 
     def _materialized(self, root: int) -> View:

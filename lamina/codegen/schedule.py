@@ -113,10 +113,14 @@ def _with_copies(graph: Graph) -> dict[int, int]:
     made = {value for node in nodes for value in node.results}
     taken: set[int] = set()
     for k, output in enumerate(graph.outputs):
-        is_own = isinstance(output, View) and output.value in made - taken
-        if not is_own or not graph.values[output.value].is_dense:  # type: ignore[union-attr]
-            graph.outputs[k] = _copied(graph, nodes, output)
-        taken.add(graph.outputs[k].value)  # type: ignore[union-attr]
+        home = output
+        if (
+            not isinstance(home, View)
+            or home.value not in made - taken
+            or not graph.values[home.value].is_dense
+        ):
+            home = graph.outputs[k] = _copied(graph, nodes, output)
+        taken.add(home.value)
     targets = {target for target, _ in graph.writes}
     for k, (target, source) in enumerate(graph.writes):
         if isinstance(source, View) and source.value in targets:  # as in x, y = y, x

@@ -10,7 +10,9 @@ from lamina.compiler import compile
 
 OPTIMIZERS = {
     "sgd": lambda p: lamina.optim.SGD(p, lr=0.1),
-    "momentum": lambda p: lamina.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "momentum": lambda p: lamina.optim.SGD(
+        p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01
+    ),
     "adam": lambda p: lamina.optim.Adam(p, lr=1e-2),
     "amsgrad": lambda p: lamina.optim.Adam(p, lr=1e-2, amsgrad=True, weight_decay=0.01),
     "adamw": lambda p: lamina.optim.AdamW(p, lr=1e-2),
