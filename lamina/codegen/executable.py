@@ -177,15 +177,15 @@ class Executable:
         assert function is not None
         slots = [plan.slots[value] for value in node.results]
         kinds = [self.graph.values[value] for value in node.results]
-        asked_for = {view.value for view in self.graph.read_at_end()}
-        is_given = [value in asked_for for value in node.results]  # memory that is there already
+        given = {view.value for view in self.graph.read_at_end()} | self.schedule.homes.keys()
+        is_given = [value in given for value in node.results]  # memory that is there already
 
         def work() -> None:
             args, kwargs = replace((node.args, node.kwargs), (View,), store.view)
             with np.errstate(all="ignore"):
                 results = arrays_of(function(*args, **kwargs))
-            for slot, kind, given, array in zip(slots, kinds, is_given, results, strict=True):
-                if given:
+            for slot, kind, has_memory, array in zip(slots, kinds, is_given, results, strict=True):
+                if has_memory:
                     np.copyto(store.arrays[slot], array)
                 else:
                     store.bind(slot, _owned(np.asarray(array), kind))

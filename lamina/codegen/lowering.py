@@ -13,6 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.codegen import lowering_rules as rules
+from lamina.codegen.copies import copying
 from lamina.codegen.graph import (
     CALL,
     POINTWISE,
@@ -97,7 +98,7 @@ class Lowering:
                 target = values[ref.id]
                 assert isinstance(target, View)
                 graph.writes.append((target.value, self.current[ref.id]))
-        graph.outputs = [self.read(ref) for ref in wanted]
+        graph.outputs = [self._as_view(ref) for ref in wanted]
         return graph
 
     # --- storages --------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ class Lowering:
         """A copy of a storage's value that lies in memory as the storage does."""
         layout = self.layouts[root]
         result = self.add(
-            Node(POINTWISE, "copy", (self.current[root],), ()),
+            copying(self.current[root], -1),
             layout.shape,
             layout.dtype,
             layout.strides,
@@ -270,14 +271,13 @@ class Lowering:
     def _read_all(self, nest: Any) -> Any:
         """A nest of arguments in which arrays have become views of values."""
 
-        def view(ref: Ref) -> Any:
-            found = self.read(ref)
-            return self._filled(ref, found) if isinstance(found, Number) else found
+        return replace(nest, (Ref,), self._as_view)
 
-        return replace(nest, (Ref,), view)
-
-    def _filled(self, ref: Ref, number: Number) -> View:
-        """An array of one number, for a call that wants an array."""
+    def _as_view(self, ref: Ref) -> View:
+        """What stands for an array; one that is a number everywhere is filled with it."""
+        number = self.read(ref)
+        if isinstance(number, View):
+            return number
         return self.add(
             Node(POINTWISE, "copy", (number,), ()), self.type_of(ref).shape, number.value.dtype
         )

@@ -21,7 +21,7 @@ from lamina.codegen.graph import (
     View,
     settled,
 )
-from lamina.codegen.pointwise_table import FLOATS, LOGICAL, LOOP_CHARS, REDUCTIONS, UFUNCS
+from lamina.codegen.pointwise_table import FLOATS, LOGICAL, REDUCTIONS, UFUNCS, is_looped
 from lamina.devices.recording import Ref, Step
 
 if TYPE_CHECKING:
@@ -62,11 +62,6 @@ def lowered(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Op
 
 
 # --- operands ------------------------------------------------------------------------------------
-
-
-def is_looped(dtype: Any) -> bool:
-    """Whether loops can be made on elements of a dtype."""
-    return dtype.char in LOOP_CHARS and dtype.isnative
 
 
 def operand_of(work: Lowering, argument: Any) -> Any:

@@ -86,6 +86,11 @@ REDUCTIONS: Final[dict[Any, str]] = {
 """Functions that take axes away."""
 
 
+def is_looped(dtype: np.dtype[Any]) -> bool:
+    """Whether loops can be made on elements of a dtype."""
+    return dtype.char in LOOP_CHARS and dtype.isnative
+
+
 def _write(out: Any, x: Any) -> None:
     np.copyto(out, x, casting="unsafe")
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
 
+from lamina.codegen.copies import copied, copying
 from lamina.codegen.graph import (
     CALL,
-    POINTWISE,
     PRODUCT,
     REDUCTION,
     Graph,
@@ -105,7 +105,7 @@ def _with_copies(graph: Graph) -> dict[int, int]:
     for node in graph.nodes:
         if node.kind == PRODUCT:
             node.operands = tuple(
-                operand if is_matrix(operand) else _copied(graph, nodes, operand)
+                operand if is_matrix(operand) else copied(graph, nodes, operand)
                 for operand in node.operands
                 if isinstance(operand, View)
             )
@@ -119,29 +119,20 @@ def _with_copies(graph: Graph) -> dict[int, int]:
             or home.value not in made - taken
             or not graph.values[home.value].is_dense
         ):
-            home = graph.outputs[k] = _copied(graph, nodes, output)
+            home = graph.outputs[k] = copied(graph, nodes, output)
         taken.add(home.value)
     targets = {target for target, _ in graph.writes}
     for k, (target, source) in enumerate(graph.writes):
         if isinstance(source, View) and source.value in targets:  # as in x, y = y, x
-            graph.writes[k] = target, _copied(graph, nodes, source)
+            graph.writes[k] = target, copied(graph, nodes, source)
     homes: dict[int, int] = {}
     for target, source in graph.writes:
         kind = graph.values[target]
         value = graph.new_value(kind.shape, kind.dtype, kind.strides)
-        nodes.append(Node(POINTWISE, "copy", (source,), (value,)))
+        nodes.append(copying(source, value))
         homes[value] = target
     graph.nodes, graph.writes = nodes, []
     return homes
-
-
-def _copied(graph: Graph, nodes: list[Node], operand: View | Number) -> View:
-    shape, kind = (
-        ((), operand.value.dtype) if isinstance(operand, Number) else (operand.shape, operand.dtype)
-    )
-    value = graph.new_value(shape, kind)
-    nodes.append(Node(POINTWISE, "copy", (operand,), (value,)))
-    return graph.whole(value)
 
 
 def is_matrix(operand: View | Number) -> bool:

@@ -45,7 +45,7 @@ def fold(graph: Graph) -> None:
 
 
 def _substitute(graph: Graph, found: Any) -> None:
-    """Calls want arrays: they keep the view of a filled array where a number was found."""
+    """Replace operands, but no array by a number where an array is wanted: in calls, as outputs."""
     calls = {id(node): node for node in graph.nodes if node.kind != POINTWISE}
 
     def in_calls(operand: Operand) -> Operand:
@@ -54,13 +54,12 @@ def _substitute(graph: Graph, found: Any) -> None:
 
     nodes = graph.nodes
     graph.nodes = list(calls.values())
-    outputs, writes = graph.outputs, graph.writes
-    graph.outputs, graph.writes = [], []
+    writes, graph.writes = graph.writes, []
     graph.substitute(in_calls)
     graph.nodes = [node for node in nodes if node.kind == POINTWISE]
-    graph.outputs, graph.writes = outputs, writes
+    outputs, graph.outputs, graph.writes = graph.outputs, [], writes
     graph.substitute(found)
-    graph.nodes = nodes
+    graph.nodes, graph.outputs = nodes, outputs
 
 
 def _is_uniform(array: Any) -> bool:
