@@ -1,7 +1,8 @@
 """Lamina: PyTorch's tensors and autograd in Python. `import lamina as torch` runs what you have.
 
 This file is the front door: names, and no logic but what keeps `import lamina` within 60 ms of
-NumPy's own import: the larger namespaces are loaded when first used.
+NumPy's own import. The larger namespaces, and chapters of operations that programs mostly reach
+through `nn.functional`, are loaded when first used.
 """
 
 # Names stand in paragraphs here, not one to a line: the file is read for what exists.
@@ -38,12 +39,10 @@ from lamina.dtypes import (
 from lamina.ops.activation import (
     celu, celu_, hardshrink, prelu, relu, relu_, rrelu, rrelu_, selu, selu_, threshold, threshold_,
 )
-from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
 from lamina.ops.arranging import (
     atleast_1d, atleast_2d, atleast_3d, block_diag, diag, diag_embed, diagflat, flip, fliplr,
     flipud, roll, rot90, tril, tril_indices, triu, triu_indices,
 )
-from lamina.ops.batch_normalization import batch_norm, instance_norm
 from lamina.ops.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to
 from lamina.ops.comparison import (
     allclose, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf, isnan, isneginf,
@@ -55,21 +54,15 @@ from lamina.ops.complex_numbers import (
 )
 from lamina.ops.contraction import einsum, inner, tensordot
 from lamina.ops.conversion import from_dlpack, is_complex, is_floating_point, is_tensor, numel
-from lamina.ops.convolution import (
-    conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
-    convolution,
-)
 from lamina.ops.creation import (
     arange, empty, empty_like, empty_permuted, empty_strided, eye, full, full_like,
     get_default_device, linspace, logspace, ones, ones_like, range, scalar_tensor,
     set_default_device, zeros, zeros_like,
 )
-from lamina.ops.ctc import ctc_loss
 from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from lamina.ops.data import as_tensor, asarray, from_numpy, frombuffer, tensor
 from lamina.ops.decompositions import geqrf, qr, svd
 from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
-from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
 from lamina.ops.dtype_info import finfo, iinfo, result_type
 from lamina.ops.error_function import erf, erfc, erfinv
 from lamina.ops.exponential import (
@@ -85,12 +78,10 @@ from lamina.ops.joining import (
     cat, column_stack, concat, concatenate, dstack, hstack, row_stack, stack, vstack,
 )
 from lamina.ops.linalg import matrix_exp, orgqr, ormqr, vander
-from lamina.ops.linear_loss import bilinear
 from lamina.ops.logic import (
     bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,
     logical_and, logical_not, logical_or, logical_xor,
 )
-from lamina.ops.lowrank import pca_lowrank, svd_lowrank
 from lamina.ops.masks import (
     argwhere, masked_fill, masked_scatter, masked_select, nonzero, nonzero_static,
 )
@@ -98,13 +89,8 @@ from lamina.ops.matmul import bmm, matmul, mm
 from lamina.ops.matrix_sums import addbmm, addmm, addmv, addr, baddbmm
 from lamina.ops.memory import clone, detach, detach_
 from lamina.ops.moments import std, std_mean, var, var_mean
-from lamina.ops.normalization import group_norm, layer_norm, rms_norm
 from lamina.ops.norms import dist, norm
 from lamina.ops.order_statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
-from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
-from lamina.ops.patches import (
-    channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
-)
 from lamina.ops.permutation import (
     adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose,
 )
@@ -113,7 +99,6 @@ from lamina.ops.pointwise import (
     add, div, divide, floor_divide, fmod, mul, multiply, remainder, rsub, sub, subtract,
     true_divide,
 )
-from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
 from lamina.ops.powers import (
     addcdiv, addcmul, float_power, hypot, ldexp, lerp, pow, reciprocal, rsqrt, sqrt, square,
 )
@@ -168,10 +153,43 @@ if TYPE_CHECKING:
     from lamina import cuda, fft, linalg, nn, optim, random, utils
     from lamina.compiler import compile
     from lamina.explain import why
+    from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
+    from lamina.ops.batch_normalization import batch_norm, instance_norm
+    from lamina.ops.convolution import (
+        conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
+        convolution,
+    )
+    from lamina.ops.ctc import ctc_loss
+    from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
+    from lamina.ops.linear_loss import bilinear
+    from lamina.ops.lowrank import pca_lowrank, svd_lowrank
+    from lamina.ops.normalization import group_norm, layer_norm, rms_norm
+    from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
+    from lamina.ops.patches import (
+        channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
+    )
+    from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
 
 _NAMESPACES = frozenset({"cuda", "fft", "linalg", "nn", "optim", "random", "utils"})
-
-_HOMES = {"compile": "lamina.compiler", "why": "lamina.explain"}
+_CHAPTERS = {
+    "lamina.compiler": "compile",
+    "lamina.explain": "why",
+    "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
+    "lamina.ops.batch_normalization": "batch_norm instance_norm",
+    "lamina.ops.convolution": (
+        "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
+        "convolution"
+    ),
+    "lamina.ops.ctc": "ctc_loss",
+    "lamina.ops.dropout": "alpha_dropout dropout feature_alpha_dropout",
+    "lamina.ops.linear_loss": "bilinear",
+    "lamina.ops.lowrank": "pca_lowrank svd_lowrank",
+    "lamina.ops.normalization": "group_norm layer_norm rms_norm",
+    "lamina.ops.pair_loss": "cosine_similarity pairwise_distance pdist",
+    "lamina.ops.patches": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
+    "lamina.ops.pooling": "avg_pool1d max_pool1d max_pool2d max_pool3d",
+}
+_HOMES = {name: home for home, names in _CHAPTERS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> _Any:

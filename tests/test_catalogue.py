@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+import all_chapters  # noqa: F401  the whole catalogue
 import numpy as np
 import pytest
 

@@ -7,6 +7,7 @@ import itertools
 import weakref
 from typing import Any
 
+import all_chapters  # noqa: F401  the whole catalogue
 import numpy as np
 import pytest
 

@@ -6,6 +6,7 @@ import warnings
 import zlib
 from typing import Any
 
+import all_chapters  # noqa: F401  the whole catalogue
 import numpy as np
 import pytest
 

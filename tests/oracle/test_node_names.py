@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import all_chapters  # noqa: F401  the whole catalogue
 import pytest
 import torch
 from oracle import both
