@@ -10,9 +10,10 @@ import numpy as np
 from lamina.codegen.graph import CALL, PRODUCT, Graph, Node, View
 from lamina.codegen.llvm import loops, machine, products
 from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
+from lamina.codegen.nests import gather
 from lamina.codegen.passes import simplify
 from lamina.codegen.pointwise_table import COMPUTE
-from lamina.codegen.schedule import Loop, Schedule, Step, schedule
+from lamina.codegen.schedule import Schedule, Step, nodes_of, schedule
 from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
@@ -43,6 +44,8 @@ class Executable:
         self.graph = graph
         self.is_native = machine.is_available() if native is None else native
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
+        if self.is_native:
+            gather(self.schedule)
         self.plan: Plan = plan_memory(self.schedule)
         scratch = self._plan_accumulators()
         outputs = [view for view in graph.outputs if isinstance(view, View)]
@@ -59,7 +62,7 @@ class Executable:
         places: dict[int, int] = {}
         end = self.plan.arena
         for step in self.schedule.steps:
-            for node in step.nodes if isinstance(step, Loop) else ():
+            for node in nodes_of(step):
                 if node.kind == "reduction":
                     value = self.graph.values[node.results[0]]
                     wide = loops.accumulator_dtype(node.op, value.dtype)
@@ -116,7 +119,7 @@ class Executable:
         ]
 
     def _is_native(self, step: Step) -> bool:
-        if isinstance(step, Loop):
+        if not isinstance(step, Node):
             return True
         return step.kind == PRODUCT and products.can_write(step)
 
@@ -126,7 +129,7 @@ class Executable:
     def _with_numpy(self) -> list[Work]:
         work: list[Work] = []
         for step in self.schedule.steps:
-            for node in step.nodes if isinstance(step, Loop) else (step,):
+            for node in nodes_of(step):
                 work.append(self._node_with_numpy(node))
         return work
 

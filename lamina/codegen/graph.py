@@ -43,6 +43,11 @@ class Value:
     dtype: np.dtype[Any]
     strides: tuple[int, ...]
 
+    @classmethod
+    def by_rows(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
+        """A value whose rows lie one after another."""
+        return cls(shape, dtype, settled(shape, dense_strides(shape, dtype.itemsize)))
+
     @property
     def size(self) -> int:
         """The number of elements."""

@@ -25,12 +25,14 @@ from lamina.codegen.graph import (
     settled,
     views_in,
 )
+from lamina.codegen.index_rules import chosen_columns
 from lamina.devices.dispatched import (
     WRITERS,
     as_strided,
     get_item,
     owner_of,
     replace,
+    set_item,
     split_outputs,
     view_as,
 )
@@ -258,6 +260,11 @@ class Lowering:
             source = rest[0]
             found = self.read(source) if isinstance(source, Ref) else source
             operand = rules.converted(self, found, kind.dtype, kind.shape)
+            if operand is not None:
+                self.write(target, operand)
+                return
+        if step.function is set_item:
+            operand = chosen_columns(self, target, *rest)
             if operand is not None:
                 self.write(target, operand)
                 return

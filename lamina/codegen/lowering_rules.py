@@ -311,6 +311,22 @@ def _reduction(work: Lowering, step: Step, a: Any, axis: Any = 0, *rest: Any, **
     return View(found.value, kind.shape, kind.dtype, strides)
 
 
+def _vecdot(work: Lowering, step: Step, a: Any, b: Any) -> Operand | None:
+    """Sums of products along the last axis, which loops can take together with what is around."""
+    kind = work.type_of(step.outputs[0])
+    operands = [operand_of(work, argument) for argument in (a, b)]
+    if kind.dtype.char not in FLOATS or not all(isinstance(o, View) for o in operands):
+        return None
+    shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+    ready = [converted(work, operand, kind.dtype, shape) for operand in operands]
+    if 0 in shape or any(operand is None for operand in ready):
+        return None
+    node = Node(POINTWISE, "multiply", tuple(r for r in ready if r is not None), ())
+    products = work.add(node, shape, kind.dtype)
+    axes = (len(shape) - 1,)
+    return work.add(Node(REDUCTION, "sum", (products,), (), axes=axes), kind.shape, kind.dtype)
+
+
 _FUNCTIONS: Final[dict[Any, Callable[..., Operand | None]]] = {
     np.where: _where,
     np.astype: _cast,
@@ -327,4 +343,5 @@ _FUNCTIONS: Final[dict[Any, Callable[..., Operand | None]]] = {
     np.clip: _clip,
     np.dot: _dot,
     np.matmul: _dot,
+    np.vecdot: _vecdot,
 }

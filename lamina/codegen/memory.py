@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from lamina.codegen.graph import CALL, Graph, Node, View
-from lamina.codegen.schedule import Loop, Schedule, nodes_of
+from lamina.codegen.graph import CALL, Graph, Node, Value, View
+from lamina.codegen.schedule import Schedule, nodes_of, temporaries_of
 
 ALIGNMENT: Final = 64
 
@@ -67,13 +67,13 @@ def plan_memory(schedule: Schedule) -> Plan:
 
 def _blocks(schedule: Schedule, plan: Plan) -> list[_Block]:
     """The blocks that the arena must hold."""
-    graph, last = schedule.graph, _last_uses(schedule)
+    graph, last, rows = schedule.graph, _last_uses(schedule), temporaries_of(schedule)
     of_value: dict[int, _Block] = {}
     blocks: list[_Block] = []
     for position, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for value in node.results:
-                if value in plan.slots or (isinstance(step, Loop) and value not in step.stored):
+                if value in plan.slots or (not isinstance(step, Node) and value not in step.stored):
                     continue
                 if node.kind == CALL and node.changes is None:
                     plan.slots[value] = max(plan.slots.values(), default=0) + 1
@@ -86,10 +86,18 @@ def _blocks(schedule: Schedule, plan: Plan) -> list[_Block]:
                     of_value[value] = old
                     plan.in_place.add(value)
                     continue
-                size = -(-graph.values[value].nbytes // ALIGNMENT) * ALIGNMENT
+                size = -(-_bytes_of(graph, value, rows) // ALIGNMENT) * ALIGNMENT
                 of_value[value] = _Block([value], size, position, end)
                 blocks.append(of_value[value])
     return blocks
+
+
+def _bytes_of(graph: Graph, value: int, rows: dict[int, int]) -> int:
+    """The memory that a value needs: one row of it, if only a nest reads it."""
+    kind = graph.values[value]
+    if value not in rows:
+        return kind.nbytes
+    return Value.by_rows(kind.shape[rows[value] :], kind.dtype).nbytes
 
 
 def _taken_over(

@@ -48,7 +48,33 @@ class Loop:
     touched: set[int] = field(default_factory=set)
 
 
-Step: TypeAlias = Loop | Node
+@final
+@dataclass(slots=True)
+class Nest:
+    """Loops that go over the same rows together, so that each row stays in the cache.
+
+    Attributes:
+        rows: The sizes of the leading axes.
+        loops: What is done for each row, in order.
+        temporaries: Values that only the nest reads: one row of them is enough.
+    """
+
+    rows: tuple[int, ...]
+    loops: list[Loop]
+    temporaries: set[int] = field(default_factory=set)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes of all loops."""
+        return [node for loop in self.loops for node in loop.nodes]
+
+    @property
+    def stored(self) -> set[int]:
+        """The values of all loops that go to memory."""
+        return set().union(*(loop.stored for loop in self.loops))
+
+
+Step: TypeAlias = Loop | Nest | Node
 
 
 @final
@@ -69,20 +95,29 @@ class Schedule:
     def __str__(self) -> str:
         lines: list[str] = []
         for step in self.steps:
-            if isinstance(step, Loop):
-                lines.append(f"for [{','.join(map(str, step.shape))}]:")
-                for node in step.nodes:
-                    place = [self._place(value) for value in node.results if value in step.stored]
-                    lines.append("    " + self.graph.line(node) + "".join(place))
+            if isinstance(step, Nest):
+                lines.append(f"for rows [{','.join(map(str, step.rows))}]:")
+                for loop in step.loops:
+                    lines += ["    " + line for line in self._lines(loop, step.temporaries)]
+            elif isinstance(step, Loop):
+                lines += self._lines(step, set())
             else:
                 lines.append(self.graph.line(step))
         if self.graph.outputs:
             lines.append(f"return {', '.join(map(self.graph.text, self.graph.outputs))}")
         return "\n".join(lines)
 
-    def _place(self, value: int) -> str:
-        home = self.homes.get(value)
-        return "  -> memory" if home is None else f"  -> %{home}"
+    def _lines(self, loop: Loop, temporaries: set[int]) -> list[str]:
+        lines = [f"for [{','.join(map(str, loop.shape))}]:"]
+        for node in loop.nodes:
+            text = self.graph.line(node)
+            for value in node.results:
+                if value in self.homes:
+                    text += f"  -> %{self.homes[value]}"
+                elif value in loop.stored:
+                    text += "  -> row" if value in temporaries else "  -> memory"
+            lines.append("    " + text)
+        return lines
 
 
 def schedule(graph: Graph, fuse: bool = True) -> Schedule:
@@ -91,6 +126,12 @@ def schedule(graph: Graph, fuse: bool = True) -> Schedule:
     steps = _Placing(graph, homes, fuse).run()
     _find_stored(graph, steps)
     return Schedule(graph, steps, homes)
+
+
+def temporaries_of(schedule: Schedule) -> dict[int, int]:
+    """The values of which only rows are in memory, each with the number of axes left out."""
+    nests = [step for step in schedule.steps if isinstance(step, Nest)]
+    return {value: len(nest.rows) for nest in nests for value in nest.temporaries}
 
 
 # --- copies that must be made --------------------------------------------------------------------
@@ -113,12 +154,9 @@ def _with_copies(graph: Graph) -> dict[int, int]:
     made = {value for node in nodes for value in node.results}
     taken: set[int] = set()
     for k, output in enumerate(graph.outputs):
+        assert isinstance(output, View)
         home = output
-        if (
-            not isinstance(home, View)
-            or home.value not in made - taken
-            or not graph.values[home.value].is_dense
-        ):
+        if home.value not in made - taken or not graph.values[home.value].is_dense:
             home = graph.outputs[k] = copied(graph, nodes, output)
         taken.add(home.value)
     targets = {target for target, _ in graph.writes}
@@ -266,7 +304,7 @@ def _find_stored(graph: Graph, steps: list[Step]) -> None:
 
 def nodes_of(step: Step) -> Iterator[Node]:
     """The nodes of a step."""
-    yield from step.nodes if isinstance(step, Loop) else (step,)
+    yield from (step,) if isinstance(step, Node) else step.nodes
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from lamina.codegen.schedule import Loop
+from lamina.codegen.graph import Node
 
 if TYPE_CHECKING:
     from lamina.compiler.function import CompiledFunction
@@ -50,8 +50,8 @@ def _summary(program: Program) -> dict[str, Any]:
     if backward is not None:
         steps += backward.executable.schedule.steps
         arena += backward.executable.plan.arena
-    loops = [step for step in steps if isinstance(step, Loop)]
-    others = [step for step in steps if not isinstance(step, Loop)]
+    loops = [step for step in steps if not isinstance(step, Node)]
+    others = [step for step in steps if isinstance(step, Node)]
     fused = sum(len(loop.nodes) for loop in loops)
     calls = [step.op for step in others if step.kind == "call"]
     return {

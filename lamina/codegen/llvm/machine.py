@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node
 from lamina.codegen.llvm.ir import Function
-from lamina.codegen.llvm.loops import LoopWriter
+from lamina.codegen.llvm.loops import LoopWriter, write_nest
 from lamina.codegen.llvm.products import write_product
 from lamina.codegen.memory import Plan
-from lamina.codegen.schedule import Loop, Step
+from lamina.codegen.schedule import Loop, Nest, Step
 
 NativeFunction = Callable[[int], None]
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -108,10 +108,14 @@ def write_segment(
         place = scratch.get(node.results[0])
         return None if place is None else in_arena(place)
 
+    def writer(loop: Loop, **more: Any) -> LoopWriter:
+        return LoopWriter(function, graph, loop, address, accumulators, lane_count(), **more)
+
     for step in steps:
         if isinstance(step, Loop):
-            width = lane_count()
-            LoopWriter(function, graph, step, address, accumulators, width).write()
+            writer(step).write()
+        elif isinstance(step, Nest):
+            write_nest(step, writer, function)
         else:
             write_product(function, graph, step, address)
     return function

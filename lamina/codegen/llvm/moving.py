@@ -1,0 +1,149 @@
+"""Moving lanes between registers and memory, and counting through memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from lamina.codegen.llvm.ir import IN_MEMORY, KIND_OF, MANGLED, Block, Function, Lanes
+
+
+@final
+@dataclass(slots=True)
+class Access:
+    """Memory that a loop goes through: where it begins, and its steps along the loop's axes."""
+
+    base: str
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+    place: str = ""  # the address at the current position of the outer axes
+    rows: tuple[int, ...] = ()  # its steps along the axes that a nest goes over
+    hoisted: Lanes | None = None
+
+
+@final
+class Mover:
+    """Writes loads, stores and counted loops into a function."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def put(self, variable: str, lanes: Lanes) -> None:
+        """Set a variable on the stack."""
+        self.function.line(f"store {lanes.block.vector(lanes.kind)} {lanes.name}, ptr {variable}")
+
+    def get(self, block: Block, variable: str, kind: str) -> Lanes:
+        """Read a variable on the stack."""
+        return block.give(kind, f"load {block.vector(kind)}, ptr {variable}")
+
+    def at(self, base: str, offset: int) -> str:
+        """An address some bytes further."""
+        return self.function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+
+    def stepped(self, place: str, index: str, step: int) -> str:
+        """An address `index` steps further."""
+        if step == 0:
+            return place
+        far = self.function.give(f"mul nsw i64 {index}, {step}")
+        return self.function.give(f"getelementptr i8, ptr {place}, i64 {far}")
+
+    def mask(self, block: Block, count: int) -> Lanes:
+        """One bit for each of the first `count` lanes."""
+        return block.listed("i1", [lane < count for lane in range(block.width)])
+
+    def broadcast(self, block: Block, access: Access) -> Lanes:
+        """One element in all lanes."""
+        kind = _memory_kind(access.dtype)
+        scalar = self.function.give(f"load {kind}, ptr {access.place}, align 1")
+        return _as_bits(block.splat(kind, scalar), access)
+
+    def load(self, block: Block, access: Access, index: str, count: int) -> Lanes:
+        """The `count` elements from `index` on along the innermost axis."""
+        kind, size = _memory_kind(access.dtype), access.dtype.itemsize
+        place = self.stepped(access.place, index, access.strides[-1])
+        vector = block.vector(kind)
+        if access.strides[-1] != size and block.width > 1:
+            return _as_bits(self._gathered(block, access, place, count), access)
+        if count == block.width:
+            lanes = block.give(kind, f"load {vector}, ptr {place}, align {size}")
+        else:
+            name = f"@llvm.masked.load.v{block.width}{_mangled(kind)}.p0"
+            bits = block.vector("i1")
+            self.function.declare(f"{vector} {name}(ptr, i32, {bits}, {vector})")
+            mask = self.mask(block, count).name
+            given = f"ptr {place}, i32 {size}, {bits} {mask}, {vector} zeroinitializer"
+            lanes = block.give(kind, f"call {vector} {name}({given})")
+        return _as_bits(lanes, access)
+
+    def _gathered(self, block: Block, access: Access, place: str, count: int) -> Lanes:
+        """Elements apart from each other, loaded one by one."""
+        kind, step = _memory_kind(access.dtype), access.strides[-1]
+        vector, result = block.vector(kind), "zeroinitializer"
+        for lane in range(count):
+            at = self.at(place, lane * step)
+            one = self.function.give(f"load {kind}, ptr {at}, align {access.dtype.itemsize}")
+            result = self.function.give(
+                f"insertelement {vector} {result}, {kind} {one}, i32 {lane}"
+            )
+        return Lanes(block, kind, result)
+
+    def store(self, block: Block, access: Access, index: str, count: int, lanes: Lanes) -> None:
+        """Write the first `count` lanes from `index` on along the innermost axis."""
+        kind, size = _memory_kind(access.dtype), access.dtype.itemsize
+        if lanes.kind == "i1":
+            lanes = lanes.convert("zext", "i8")
+        place = self.stepped(access.place, index, access.strides[-1])
+        vector = block.vector(kind)
+        if access.strides[-1] != size and block.width > 1:
+            self._scatter(access, place, count, lanes)
+        elif count == block.width:
+            self.function.line(f"store {vector} {lanes.name}, ptr {place}, align {size}")
+        else:
+            name = f"@llvm.masked.store.v{block.width}{_mangled(kind)}.p0"
+            bits = block.vector("i1")
+            self.function.declare(f"void {name}({vector}, ptr, i32, {bits})")
+            mask = self.mask(block, count).name
+            given = f"{vector} {lanes.name}, ptr {place}, i32 {size}, {bits} {mask}"
+            self.function.line(f"call void {name}({given})")
+
+    def _scatter(self, access: Access, place: str, count: int, lanes: Lanes) -> None:
+        kind, step = _memory_kind(access.dtype), access.strides[-1]
+        vector = lanes.block.vector(kind)
+        for lane in range(count):
+            one = self.function.give(f"extractelement {vector} {lanes.name}, i32 {lane}")
+            at = self.at(place, lane * step)
+            self.function.line(f"store {kind} {one}, ptr {at}, align {access.dtype.itemsize}")
+
+    @contextmanager
+    def counted(self, size: int, step: int = 1) -> Iterator[str]:
+        """A loop whose index goes from 0 up to `size`."""
+        function = self.function
+        variable = function.slot("i64")
+        head, done = function.fresh("loop"), function.fresh("done")
+        function.line(f"store i64 0, ptr {variable}")
+        function.line(f"br label %{head}")
+        function.label(head)
+        index = function.give(f"load i64, ptr {variable}")
+        yield index
+        following = function.give(f"add nuw nsw i64 {index}, {step}")
+        function.line(f"store i64 {following}, ptr {variable}")
+        more = function.give(f"icmp ult i64 {following}, {size}")
+        function.line(f"br i1 {more}, label %{head}, label %{done}")
+        function.label(done)
+
+
+def _memory_kind(dtype: np.dtype[Any]) -> str:
+    kind = KIND_OF[dtype.char]
+    return IN_MEMORY.get(kind, kind)
+
+
+def _as_bits(lanes: Lanes, access: Access) -> Lanes:
+    return lanes.compare("ne", 0) if access.dtype.kind == "b" else lanes
+
+
+def _mangled(kind: str) -> str:
+    return MANGLED.get(kind, kind)
