@@ -11,8 +11,9 @@ import numpy as np
 from lamina import errors
 from lamina.compiler import sources
 from lamina.compiler.arguments import rebuilt
-from lamina.compiler.existing import Existing
-from lamina.compiler.gradients import Derivative, NotCaptured, capture_gradients
+from lamina.compiler.existing import Existing, NotCaptured
+from lamina.compiler.gradients import Derivative, capture_gradients
+from lamina.compiler.outside import Outside
 from lamina.compiler.reach import Reach
 from lamina.compiler.watching import PLAIN
 from lamina.core.capture import capture
@@ -109,12 +110,16 @@ def record_call(
         with_settings: Whether numbers of optimizers become inputs.
         may_set_gradients: Whether a first `.grad` is accepted.
     """
+    outside = Outside()
     existing = Existing([*tensors, *(tensor for tensor, _ in reach.tensors.values())])
     symbols = _lift_settings(reach) if with_settings else {}
     start = next_stamp()
     try:
         with capture() as recorder:
             returned = call(*args, **kwargs)
+            trouble = outside.trouble()
+            if trouble is not None:
+                raise _Refused(Refusal(trouble))
             work = _Reading(recorder, existing, tensors, reach, symbols, start)
             _put_settings_back(symbols)
             change = reach.changed_anywhere()
@@ -129,6 +134,7 @@ def record_call(
         return Refusal(f"{type(error).__name__} while capturing: {error}", error)
     finally:
         _put_settings_back(symbols)
+        outside.restore()
         existing.restore()
         reach.restore()
 

@@ -3,10 +3,40 @@
 from __future__ import annotations
 
 import gc
-from typing import Any, NamedTuple, final
+import threading
+from typing import Any, Final, NamedTuple, final
 
+from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.tensor import Tensor, set_array
-from lamina.core.versions import INFERENCE
+from lamina.core.versions import INFERENCE, next_stamp
+from lamina.devices.traced import TracedArray
+
+_MEMORY: Final = "a tensor was given other memory (`.data =`, `set_`, `resize_`)"
+
+
+class NotCaptured(Exception):
+    """Why a call cannot be captured."""
+
+
+@final
+class Boundary(Node):
+    """Stands for the history that a tensor has outside, while a function is captured."""
+
+    __slots__ = ()
+
+    def pull(self, F: Any, g: Any) -> Any:
+        """No pass goes on from here: what is outside would be used up only once."""
+        raise NotCaptured("a backward pass inside leads to a graph that was recorded outside")
+
+
+def boundary_for(edge: Any) -> Boundary:
+    """A boundary in the place of a node (or an output of one)."""
+    node = edge.node if edge.__class__ is OutputEdge else edge
+    made = Boundary()
+    made.next, made.saved, made.context = (), NOTHING, None
+    made.code, made.lasti, made.stamp = node.code, node.lasti, next_stamp()
+    made._hooks = made.freed_at = None
+    return made
 
 
 @final
@@ -28,17 +58,33 @@ class Existing:
     """Every tensor alive, as it was.
 
     Asking the garbage collector finds also those that no walk would (20 ms for a million objects,
-    once for each program).
+    once for each program). While other threads run, what happens to a tensor that was not found by
+    walking may be their doing: then only traced arrays are taken back from it.
+
+    Tensors with a history get a `Boundary` in its place, so that nothing goes back beyond it.
+
+    Args:
+        known: Tensors that were found by walking, and arguments.
     """
 
-    def __init__(self, more: list[Tensor]) -> None:
+    def __init__(self, known: list[Tensor]) -> None:
         found = {id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor)}
-        found |= {id(tensor): tensor for tensor in more}
+        found |= {id(tensor): tensor for tensor in known}
+        self._own = {id(tensor) for tensor in known}
+        if threading.active_count() == 1:
+            self._own = set(found)
         for tensor in list(found.values()):
             grad = tensor._grad
             if grad is not None:
                 found[id(grad)] = grad
         self._records = {key: _record(tensor) for key, tensor in found.items()}
+        self._boundaries: dict[int, Boundary] = {}
+        self._behind: dict[int, Tensor] = {}
+        for key, record in self._records.items():
+            if record.node is not None and key in self._own:
+                boundary = self._boundaries[key] = boundary_for(record.node)
+                self._behind[id(boundary)] = record.tensor
+                record.tensor._node = boundary
         self.owners: dict[int, list[Tensor]] = {}
         for record in self._records.values():
             self.owners.setdefault(id(record.array), []).append(record.tensor)
@@ -53,10 +99,7 @@ class Existing:
 
     def with_edge(self, edge: Any) -> Tensor | None:
         """The tensor whose gradient an edge carries on."""
-        for record in self._records.values():
-            if record.node is edge:
-                return record.tensor
-        return None
+        return self._behind.get(id(edge))
 
     def had_no_gradient(self, tensor: Tensor) -> bool:
         """Whether a tensor had no `.grad`."""
@@ -66,9 +109,14 @@ class Existing:
         """The tensors whose `.grad` is another one now."""
         return [
             record.tensor
-            for record in self._records.values()
-            if record.tensor._grad is not record.grad
+            for key, record in self._records.items()
+            if record.tensor._grad is not record.grad and self._is_ours(key, record)
         ]
+
+    def _is_ours(self, key: int, record: _Record) -> bool:
+        """Whether a changed tensor was changed by the capture, as far as one can tell."""
+        grad = record.tensor._grad
+        return key in self._own or isinstance(getattr(grad, "_array", None), TracedArray)
 
     def changes(self) -> list[tuple[Tensor, int]]:
         """The tensors that were changed in place, each with how often.
@@ -76,33 +124,43 @@ class Existing:
         Tensors that share memory share their count, and stand here once.
         """
         found: dict[int, tuple[Tensor, int]] = {}
-        for record in self._records.values():
+        for key, record in self._records.items():
             cell = record.tensor._cell
+            if key not in self._own:
+                continue
             if cell is not None and cell is not INFERENCE and cell.version != record.version:
                 found.setdefault(id(cell), (record.tensor, cell.version - record.version))
         return list(found.values())
 
     def trouble(self) -> str | None:
         """A change that a program cannot make again."""
-        for record in self._records.values():
-            tensor = record.tensor
+        for key, record in self._records.items():
+            tensor, boundary = record.tensor, self._boundaries.get(key)
+            if key not in self._own:
+                if isinstance(tensor._array, TracedArray):
+                    return _MEMORY
+                continue
             if tensor._array is not record.array:
-                return "a tensor was given other memory (`.data =`, `set_`, `resize_`)"
+                return _MEMORY
             if tensor._requires_grad != record.requires_grad:
                 return "`requires_grad` of a tensor was switched"
-            if tensor._hooks is not record.hooks:
+            if tensor._hooks is not record.hooks or (boundary is not None and boundary._hooks):
                 return "a hook was registered"
-            if tensor._node is not record.node:
+            if tensor._node is not (record.node if boundary is None else boundary):
                 return "a tensor from outside was changed in place while that was recorded"
         return None
 
     def restore(self) -> None:
         """Put all tensors back as they were."""
-        for record in self._records.values():
+        for key, record in self._records.items():
             tensor = record.tensor
+            if key not in self._own and not self._is_ours(key, record):
+                continue
             if tensor._array is not record.array:
                 set_array(tensor, record.array)
             tensor._grad = record.grad
+            if key not in self._own:
+                continue
             tensor._requires_grad = record.requires_grad
             tensor._node = record.node
             tensor._view = record.view

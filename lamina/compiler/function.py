@@ -117,7 +117,7 @@ class CompiledFunction:
             parts = build(found)
         except CannotCompile as reason:
             return Refusal(str(reason))
-        gradients = [tensor for tensor, _ in found.gradients]
+        gradients = [*(tensor for tensor, _ in found.gradients), *reach.optimized]
         return Program(found, parts, Guards(description, tensors, reach, parts.inputs, gradients))
 
     # --- eagerly ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.executable import Executable
-from lamina.compiler.existing import Existing
+from lamina.compiler.existing import Boundary, Existing, NotCaptured
 from lamina.core import blame
 from lamina.core.engine import run_backward
 from lamina.core.node import NOTHING, Node, OutputEdge
@@ -36,10 +36,6 @@ class Derivative(NamedTuple):
     targets: list[Tensor]
     cotangents: list[Any]
     gradients: list[Any]
-
-
-class NotCaptured(Exception):
-    """Why a function's gradients cannot be captured."""
 
 
 def capture_gradients(
@@ -80,10 +76,10 @@ def _targets(results: Sequence[Tensor], existing: Existing, start: int) -> list[
                 found[id(edge)] = edge
             continue
         node = edge.node if edge.__class__ is OutputEdge else edge
-        if node.stamp <= start:
+        if isinstance(node, Boundary) or node.stamp <= start:
             tensor = existing.with_edge(edge)
             if tensor is None:
-                raise NotCaptured("a result leads to a graph outside whose tensor is gone")
+                raise NotCaptured("a result leads to a graph outside whose tensor is not known")
             found[id(tensor)] = tensor
             continue
         stack += node.next
@@ -149,7 +145,6 @@ __all__ = [
     "CompiledBackward0",
     "Derivative",
     "Executable",
-    "NotCaptured",
     "capture_gradients",
     "new_node",
     "used_up_node",

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Final, final
 
 from lamina.compiler.watching import ABSENT, PLAIN, Glance, Watched
-from lamina.core.hooks import Registry
+from lamina.core.hooks import Hooks, Registry
 from lamina.core.provenance import internal_files
 from lamina.core.tensor import Tensor
 from lamina.nn.module import Module
@@ -36,12 +36,14 @@ class Reach:
         watched: The containers with the state that is guarded.
         tensors: The tensors by id, each with the name under which it was found.
         settings: (dict, key, name) of numbers that programs read when they run.
+        optimized: The parameters of optimizers, for which it matters whether they have gradients.
     """
 
     def __init__(self) -> None:
         self.watched: list[Watched] = []
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.settings: list[tuple[dict[str, Any], str, str]] = []
+        self.optimized: list[Tensor] = []
         self._glance = Glance()
         self._seen: set[int] = set()
         self._keep: list[Any] = []
@@ -91,6 +93,8 @@ class Reach:
     def _visit(self, value: Any, name: str) -> None:
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value, name
+            if value._hooks is not None:
+                self._hooks(value._hooks, name)
         elif isinstance(value, Optimizer):
             self._optimizer(value, name)
         elif isinstance(value, types.FunctionType):
@@ -126,11 +130,18 @@ class Reach:
             elif hasattr(value, "__len__"):
                 self._glance.at_length(value)
 
+    def _hooks(self, hooks: Hooks, name: str) -> None:
+        """Hooks are called while capturing: what they change must be seen."""
+        for registry in (*hooks.tensor.values(), hooks.before, hooks.after, hooks.post_accumulate):
+            self._glance.at_all(registry)
+            self._push(*((hook, f"a hook on {name}") for hook in registry.values()))
+
     def _dict(self, mapping: dict[Any, Any], name: str, form: str, *, glance: bool = True) -> None:
         if not all(isinstance(key, str | int | Tensor) for key in mapping):
             return
-        if isinstance(mapping, Registry):
-            return  # hooks: a module looks at their number
+        if isinstance(mapping, Registry):  # a module looks at their number
+            self._push(*((hook, "a hook") for hook in mapping.values()))
+            return
         if glance:
             self._glance.at_all(mapping)
         names = [form.format("tensor" if isinstance(k, Tensor) else k) for k in mapping]
@@ -178,6 +189,7 @@ class Reach:
 
     def _optimizer(self, optimizer: Optimizer, name: str) -> None:
         for k, group in enumerate(optimizer.param_groups):
+            self.optimized += group["params"]
             place = f"{name}.param_groups[{k}]"
             at_run = [key for key in _SETTINGS_READ_AT_RUN if type(group.get(key)) in (float, int)]
             self.settings += [(group, key, f"{place}[{key!r}]") for key in at_run]

@@ -1,5 +1,6 @@
 """What cannot be captured: an error that shows where, or an eager call with one warning."""
 
+import random
 import warnings
 
 import numpy as np
@@ -177,3 +178,64 @@ def test_a_compiled_function_inside_another():
     assert outer(lamina.ones(1)).item() == 3
     assert len(outer.programs) == 1
     assert not inner.programs
+
+
+def test_a_graph_from_outside_is_not_used_up_by_capturing():
+    x = lamina.ones(2, requires_grad=True)
+    loss = (x * x).sum()
+
+    def backward(loss):
+        loss.backward()
+
+    with pytest.warns(CaptureWarning, match="recorded outside"):
+        compile(backward)(loss)
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="a second time"):
+        compile(backward)(loss)
+
+
+def test_other_random_numbers_and_seeds_inside_run_eagerly():
+    def by_chance(x):
+        return x * 2 if random.random() < 2 else x
+
+    def seeded(x):
+        lamina.manual_seed(1)
+        return x + lamina.rand(2)
+
+    before = random.getstate()
+    for function, word in ((by_chance, "random"), (seeded, "generator")):
+        with pytest.raises(CaptureError, match=word):
+            compile(function, fullgraph=True)(lamina.ones(2))
+    assert random.getstate() == before
+    run = compile(seeded)
+    with pytest.warns(CaptureWarning):
+        first = run(lamina.ones(2))
+    assert run(lamina.ones(2)).tolist() == first.tolist()
+
+
+def test_hooks_that_change_python_state_run_eagerly():
+    w, seen = lamina.ones(2, requires_grad=True), []
+    w.register_hook(lambda g: seen.append(g) or g * 2)
+
+    def step(x):
+        (w * x).sum().backward()
+
+    run = compile(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptureWarning)
+        for _ in range(4):
+            w.grad = None
+            run(lamina.ones(2))
+    assert len(seen) == 4
+    assert w.grad.tolist() == [2, 2]
+
+
+def test_a_parameter_that_gets_its_first_gradient_later_is_updated():
+    first, second = (lamina.ones(1, requires_grad=True) for _ in "12")
+    optimizer = lamina.optim.SGD([first, second], lr=1.0)
+    first.grad = lamina.ones(1)
+    step = compile(optimizer.step, fullgraph=True)
+    step()
+    second.grad = lamina.ones(1)
+    step()
+    assert (first.item(), second.item()) == (-1, 0)
