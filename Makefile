@@ -39,7 +39,7 @@ bench: .venv/test.stamp ## timings; beside PyTorch's once `make oracle` has inst
 	done
 
 oracle: .venv-oracle/oracle.stamp ## compare with the real PyTorch (installs it in .venv-oracle)
-	@$(oracle) -m pytest -q tests/oracle
+	@$(oracle) -m pytest -q tests/oracle tests/codegen tests/compiler
 ifneq ($(wildcard $(casebook) $(conformance)),)
 	@for cases in founding reports; do \
 	    echo "== casebook: $$cases"; \
