@@ -7,13 +7,15 @@ from typing import Any, final
 
 import numpy as np
 
-from lamina.codegen.graph import CALL, PRODUCT, Graph, Node, View
-from lamina.codegen.llvm import loops, machine, products
+from lamina.codegen.graph import CALL, PRODUCT, REDUCTION, Graph, Node, View
+from lamina.codegen.llvm import ir, machine, products, segments, threads
+from lamina.codegen.llvm.sums import accumulator_dtype
 from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
 from lamina.codegen.nests import gather
 from lamina.codegen.passes import simplify
 from lamina.codegen.pointwise_table import COMPUTE
 from lamina.codegen.schedule import Schedule, Step, nodes_of, schedule
+from lamina.codegen.splitting import cut_all
 from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
@@ -41,12 +43,14 @@ class Executable:
     def __init__(self, graph: Graph, native: bool | None = None, pooled: bool = True) -> None:
         simplify(graph)
         self._is_pooled = pooled
+        self._pool: threads.Pool | None = None
         self.graph = graph
         self.is_native = machine.is_available() if native is None else native
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
         if self.is_native:
             gather(self.schedule)
-        self.plan: Plan = plan_memory(self.schedule)
+            cut_all(self.schedule)
+        self.plan: Plan = plan_memory(self.schedule, threads.capacity())
         scratch = self._plan_accumulators()
         outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._store = Store(graph, self.plan, outputs, pooled)
@@ -58,17 +62,23 @@ class Executable:
         self._work = self._native(scratch) if self.is_native else self._with_numpy()
 
     def _plan_accumulators(self) -> dict[int, int]:
-        """Room in the arena for reductions that add up in a wider dtype than their result's."""
+        """Room in the arena for reductions that add up apart from their result.
+
+        They do so in a wider dtype, or for each piece of a loop.
+        """
         places: dict[int, int] = {}
         end = self.plan.arena
         for step in self.schedule.steps:
             for node in nodes_of(step):
-                if node.kind == "reduction":
-                    value = self.graph.values[node.results[0]]
-                    wide = loops.accumulator_dtype(node.op, value.dtype)
-                    if wide != value.dtype:
-                        places[node.results[0]] = end
-                        end += -(-value.size * wide.itemsize // ALIGNMENT) * ALIGNMENT
+                if node.kind != REDUCTION or isinstance(step, Node):
+                    continue
+                value = self.graph.values[node.results[0]]
+                wide = accumulator_dtype(node.op, value.dtype)
+                is_crossed = step.cut is not None and step.cut.axis in node.axes
+                if is_crossed or wide != value.dtype:
+                    pieces = step.cut.pieces if step.cut is not None and is_crossed else 1
+                    places[node.results[0]] = end
+                    end += -(-value.size * wide.itemsize * pieces // ALIGNMENT) * ALIGNMENT
         self.plan.arena = end
         return places
 
@@ -86,6 +96,8 @@ class Executable:
             if arrays[slot] is not array:
                 bind(slot, array)
         results = store.results()
+        if self._pool is not None and not self._pool.is_ready:
+            self._pool.start()
         for work in self._work:
             work()
         if not self._is_pooled:
@@ -104,15 +116,18 @@ class Executable:
                 parts[-1].append(step)
             else:
                 parts.append(step)
-        functions = [
-            machine.write_segment(f"segment{k}", part, self.graph, self.plan, scratch)
-            for k, part in enumerate(parts)
-            if isinstance(part, list)
-        ]
-        code = machine.compile_segments(functions) if functions else None
-        ready = iter(code.functions if code is not None else ())
+        names, functions = [], []
+        for k, part in enumerate(parts):
+            if isinstance(part, list):
+                names.append(f"segment{k}")
+                functions += segments.write_segment(
+                    names[-1], part, self.graph, self.plan, scratch
+                )
+        if any(step.cut for step in self.schedule.steps if not isinstance(step, Node)):
+            self._pool = threads.pool()
+        self._code = machine.Machine(ir.module(functions)) if functions else None
+        ready = iter([self._code.function(name) for name in names] if self._code else [])
         table = self._store.address
-        self._code = code
         return [
             _segment(next(ready), table) if isinstance(part, list) else self._alone(part)
             for part in parts

@@ -26,6 +26,7 @@ class Plan:
         arena: The size of the arena in bytes.
         without_reuse: What it would be if nothing were shared.
         in_place: Calls whose result takes over the memory of what they change.
+        row_bytes: For values of which each thread has a row: how far the rows are apart.
     """
 
     slots: dict[int, int] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Plan:
     arena: int = 0
     without_reuse: int = 0
     in_place: set[int] = field(default_factory=set)
+    row_bytes: dict[int, int] = field(default_factory=dict)
 
 
 @final
@@ -47,8 +49,8 @@ class _Block:
     offset: int = 0
 
 
-def plan_memory(schedule: Schedule) -> Plan:
-    """Find a place for every value that goes to memory."""
+def plan_memory(schedule: Schedule, threads: int = 1) -> Plan:
+    """Find a place for every value that goes to memory, when so many threads may share a loop."""
     graph, plan = schedule.graph, Plan()
     for value in (*graph.inputs, *graph.constants):
         plan.slots[value] = len(plan.slots) + 1
@@ -57,7 +59,7 @@ def plan_memory(schedule: Schedule) -> Plan:
     for view in graph.read_at_end():
         if view.value not in plan.slots:
             plan.slots[view.value] = max(plan.slots.values(), default=0) + 1
-    blocks = _blocks(schedule, plan)
+    blocks = _blocks(schedule, plan, threads)
     plan.without_reuse = sum(block.nbytes for block in blocks)
     plan.arena = _arrange(blocks)
     for block in blocks:
@@ -65,7 +67,7 @@ def plan_memory(schedule: Schedule) -> Plan:
     return plan
 
 
-def _blocks(schedule: Schedule, plan: Plan) -> list[_Block]:
+def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
     """The blocks that the arena must hold."""
     graph, last, rows = schedule.graph, _last_uses(schedule), temporaries_of(schedule)
     of_value: dict[int, _Block] = {}
@@ -87,6 +89,9 @@ def _blocks(schedule: Schedule, plan: Plan) -> list[_Block]:
                     plan.in_place.add(value)
                     continue
                 size = -(-_bytes_of(graph, value, rows) // ALIGNMENT) * ALIGNMENT
+                if value in rows:
+                    plan.row_bytes[value] = size
+                    size *= threads
                 of_value[value] = _Block([value], size, position, end)
                 blocks.append(of_value[value])
     return blocks

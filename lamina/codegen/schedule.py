@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 from lamina.codegen.copies import copied, copying
 from lamina.codegen.graph import (
@@ -32,6 +32,21 @@ MOST_NODES: Final = 96
 
 
 @final
+class Cut(NamedTuple):
+    """How several threads share a loop (see `splitting`).
+
+    Attributes:
+        axis: Along which axis it is cut.
+        grain: How many steps along it make a piece.
+        pieces: How many pieces there are.
+    """
+
+    axis: int
+    grain: int
+    pieces: int
+
+
+@final
 @dataclass(slots=True)
 class Loop:
     """Nodes that are done together for each element of a shape.
@@ -40,12 +55,14 @@ class Loop:
         shape: What is gone over; for reductions that of their operand.
         nodes: The nodes, in order.
         stored: The values that others read, and that therefore go to memory.
+        cut: How several threads share it.
     """
 
     shape: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
     stored: set[int] = field(default_factory=set)
     touched: set[int] = field(default_factory=set)
+    cut: Cut | None = None
 
 
 @final
@@ -56,12 +73,19 @@ class Nest:
     Attributes:
         rows: The sizes of the leading axes.
         loops: What is done for each row, in order.
-        temporaries: Values that only the nest reads: one row of them is enough.
+        temporaries: Values that only the nest reads: one row of them is enough (for each thread).
+        cut: How several threads share it.
     """
 
     rows: tuple[int, ...]
     loops: list[Loop]
     temporaries: set[int] = field(default_factory=set)
+    cut: Cut | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the leading axes."""
+        return self.rows
 
     @property
     def nodes(self) -> list[Node]:

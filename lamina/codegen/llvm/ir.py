@@ -19,6 +19,10 @@ KIND_OF: Final[dict[str, str]] = {
 }  # fmt: skip
 """LLVM's type for each of NumPy's characters; booleans are one bit in registers."""
 
+TABLE: Final = "ptr noalias %table"
+TASK: Final = "ptr noalias %table, i64 %begin, i64 %end, i64 %worker"
+"""The parameters of a function of a table of addresses, and of a task (see `threads`)."""
+
 IN_MEMORY: Final = {"i1": "i8"}
 MANGLED: Final = {"float": "f32", "double": "f64"}
 
@@ -37,10 +41,16 @@ def literal(kind: str, number: Any) -> str:
 
 @final
 class Function:
-    """One function of a module, written line by line."""
+    """One function of a module, written line by line.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: What it is called.
+        parameters: What it takes; unless given a table.
+    """
+
+    def __init__(self, name: str, parameters: str = TABLE) -> None:
         self.name = name
+        self.parameters = parameters
         self.lines: list[str] = []
         self.slots: list[str] = []  # allocas, which belong into the first block
         self.declared: set[str] = set()
@@ -78,7 +88,16 @@ class Function:
     def text(self) -> str:
         """The function as LLVM reads it."""
         body = "\n".join([*self.slots, *self.lines])
-        return f"define void @{self.name}(ptr noalias %table) {{\nentry:\n{body}\n  ret void\n}}\n"
+        head = f"define void @{self.name}({self.parameters}) #0 {{"
+        return f"{head}\nentry:\n{body}\n  ret void\n}}\n"
+
+
+def module(functions: Sequence[Function]) -> str:
+    """Functions, and what they call, as one text."""
+    declared = sorted({line for function in functions for line in function.declared})
+    own = {f"@{function.name}(" for function in functions}
+    declared = [line for line in declared if not any(name in line for name in own)]
+    return "\n".join([*declared, *(function.text() for function in functions)])
 
 
 @final

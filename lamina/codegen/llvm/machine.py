@@ -5,15 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
-
-from lamina.codegen.graph import Graph, Node
-from lamina.codegen.llvm.ir import Function
-from lamina.codegen.llvm.loops import LoopWriter, write_nest
-from lamina.codegen.llvm.products import write_product
-from lamina.codegen.memory import Plan
-from lamina.codegen.schedule import Loop, Nest, Step
 
 NativeFunction = Callable[[int], None]
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -61,9 +54,13 @@ def lane_count() -> int:
 
 @final
 class Machine:
-    """Keeps the memory of some compiled functions alive."""
+    """The functions of a module; keeps their memory alive.
 
-    def __init__(self, text: str, names: Sequence[str]) -> None:
+    Args:
+        text: The module. Functions that carry `#0` may use the machine's whole vectors.
+    """
+
+    def __init__(self, text: str) -> None:
         target = _target()
         binding = target.binding
         module = binding.parse_assembly(text + target.attributes)
@@ -76,55 +73,17 @@ class Machine:
         builder.getModulePassManager().run(module, builder)
         self._engine = binding.create_mcjit_compiler(module, machine)  # it owns both from now on
         self._engine.finalize_object()
-        self.functions: list[NativeFunction] = [
-            _PROTOTYPE(self._engine.get_function_address(name)) for name in names
-        ]
+
+    def address_of(self, name: str) -> int:
+        """Where a function or a global variable is."""
+        found: int = self._engine.get_function_address(name)
+        return found or int(self._engine.get_global_value_address(name))
+
+    def function(self, name: str) -> NativeFunction:
+        """A function that takes a table."""
+        return _PROTOTYPE(self.address_of(name))
 
 
-def write_segment(
-    name: str, steps: Sequence[Step], graph: Graph, plan: Plan, scratch: dict[int, int]
-) -> Function:
-    """One function that does some steps. `scratch` has the accumulators' places in the arena."""
-    function = Function(name)
-    known: dict[int, str] = {}
-
-    def base_of(slot: int) -> str:
-        if slot not in known:
-            at, loaded = f"%at{slot}", f"%base{slot}"
-            function.slots.append(f"  {at} = getelementptr i64, ptr %table, i64 {slot}")
-            function.slots.append(f"  {loaded} = load ptr, ptr {at}")
-            known[slot] = loaded
-        return known[slot]
-
-    def address(value: int) -> str:
-        if value in plan.slots:
-            return base_of(plan.slots[value])
-        return in_arena(plan.offsets[value] + graph.values[value].lead)
-
-    def in_arena(offset: int) -> str:
-        return function.give(f"getelementptr i8, ptr {base_of(0)}, i64 {offset}")
-
-    def accumulators(node: Node) -> str | None:
-        place = scratch.get(node.results[0])
-        return None if place is None else in_arena(place)
-
-    def writer(loop: Loop, **more: Any) -> LoopWriter:
-        return LoopWriter(function, graph, loop, address, accumulators, lane_count(), **more)
-
-    for step in steps:
-        if isinstance(step, Loop):
-            writer(step).write()
-        elif isinstance(step, Nest):
-            write_nest(step, writer, function)
-        else:
-            write_product(function, graph, step, address)
-    return function
-
-
-def compile_segments(functions: Sequence[Function]) -> Machine:
-    """Machine code for some functions, in one module."""
-    declared = sorted({line for function in functions for line in function.declared})
-    texts = [function.text() for function in functions]
-    text = "\n".join([*declared, *texts])
-    text = text.replace("(ptr noalias %table) {", "(ptr noalias %table) #0 {")
-    return Machine(text, [function.name for function in functions])
+def add_symbol(name: str, address: int) -> None:
+    """Let modules that are compiled from now on call what is at an address by a name."""
+    _target().binding.add_symbol(name, address)

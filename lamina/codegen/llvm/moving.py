@@ -119,21 +119,33 @@ class Mover:
             self.function.line(f"store {kind} {one}, ptr {at}, align {access.dtype.itemsize}")
 
     @contextmanager
-    def counted(self, size: int, step: int = 1) -> Iterator[str]:
-        """A loop whose index goes from 0 up to `size`."""
+    def counted(self, start: int | str, stop: int | str, step: int = 1) -> Iterator[str]:
+        """A loop whose index goes from `start` up to `stop`, which must be further."""
         function = self.function
         variable = function.slot("i64")
         head, done = function.fresh("loop"), function.fresh("done")
-        function.line(f"store i64 0, ptr {variable}")
+        function.line(f"store i64 {start}, ptr {variable}")
         function.line(f"br label %{head}")
         function.label(head)
         index = function.give(f"load i64, ptr {variable}")
         yield index
         following = function.give(f"add nuw nsw i64 {index}, {step}")
         function.line(f"store i64 {following}, ptr {variable}")
-        more = function.give(f"icmp ult i64 {following}, {size}")
+        more = function.give(f"icmp ult i64 {following}, {stop}")
         function.line(f"br i1 {more}, label %{head}, label %{done}")
         function.label(done)
+
+    @contextmanager
+    def only_if(self, condition: str) -> Iterator[None]:
+        """Instructions that are done where a comparison holds."""
+        function = self.function
+        inside, after = function.fresh("inside"), function.fresh("after")
+        holds = function.give(condition)
+        function.line(f"br i1 {holds}, label %{inside}, label %{after}")
+        function.label(inside)
+        yield
+        function.line(f"br label %{after}")
+        function.label(after)
 
 
 def _memory_kind(dtype: np.dtype[Any]) -> str:

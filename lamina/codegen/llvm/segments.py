@@ -1,0 +1,117 @@
+"""Segments: neighbouring steps of a schedule as one function of machine code.
+
+A function finds all memory through one argument, a table of addresses. What several threads share
+becomes a task of its own (see `threads`), which the segment starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from lamina.codegen.graph import Graph, Node
+from lamina.codegen.llvm import threads
+from lamina.codegen.llvm.ir import TASK, Function
+from lamina.codegen.llvm.loops import Setting, write_body, writers
+from lamina.codegen.llvm.machine import lane_count
+from lamina.codegen.llvm.products import write_product
+from lamina.codegen.memory import Plan
+from lamina.codegen.schedule import Loop, Nest, Step
+
+
+@final
+@dataclass
+class _Frame:
+    """A function, with the addresses at which it finds values.
+
+    Attributes:
+        scratch: Where in the arena accumulators are.
+        worker: In a task: the number of the thread, for memory that each has for itself.
+    """
+
+    function: Function
+    graph: Graph
+    plan: Plan
+    scratch: dict[int, int]
+    worker: str = ""
+    known: dict[int, str] = field(default_factory=dict)
+
+    def address(self, value: int) -> str:
+        """Where a value begins."""
+        plan = self.plan
+        if value in plan.slots:
+            return self._base_of(plan.slots[value])
+        place = self._in_arena(plan.offsets[value] + self.graph.values[value].lead)
+        if self.worker and value in plan.row_bytes:
+            far = self.function.give(f"mul nsw i64 {self.worker}, {plan.row_bytes[value]}")
+            place = self.function.give(f"getelementptr i8, ptr {place}, i64 {far}")
+        return place
+
+    def accumulators(self, node: Node) -> str | None:
+        """Where a reduction adds up, if that is not its result."""
+        place = self.scratch.get(node.results[0])
+        return None if place is None else self._in_arena(place)
+
+    def setting(self, piece: tuple[str, str] | None = None) -> Setting:
+        """For loops that are written here."""
+        return Setting(
+            self.function, self.graph, self.address, self.accumulators, lane_count(), piece
+        )
+
+    def _base_of(self, slot: int) -> str:
+        if slot not in self.known:
+            at, loaded = f"%at{slot}", f"%base{slot}"
+            self.function.slots.append(f"  {at} = getelementptr i64, ptr %table, i64 {slot}")
+            self.function.slots.append(f"  {loaded} = load ptr, ptr {at}")
+            self.known[slot] = loaded
+        return self.known[slot]
+
+    def _in_arena(self, offset: int) -> str:
+        return self.function.give(f"getelementptr i8, ptr {self._base_of(0)}, i64 {offset}")
+
+
+def write_segment(
+    name: str, steps: Sequence[Step], graph: Graph, plan: Plan, scratch: dict[int, int]
+) -> list[Function]:
+    """The function that does some steps, and the tasks that it starts."""
+    functions = [Function(name)]
+    frame = _Frame(functions[0], graph, plan, scratch)
+    for step in steps:
+        if isinstance(step, Node):
+            write_product(frame.function, graph, step, frame.address)
+        elif 0 not in step.shape:
+            functions += _write_loop(frame, step, f"{name}_task{len(functions)}")
+    return functions
+
+
+def _write_loop(frame: _Frame, step: Loop | Nest, task_name: str) -> list[Function]:
+    setting = frame.setting()
+    parts = writers(step, setting)
+    tasks: list[Function] = []
+    for part in parts:
+        part.before()
+    if step.cut is None:
+        write_body(step, parts, setting)
+    else:
+        tasks.append(_write_task(frame, step, task_name))
+        size = step.shape[step.cut.axis]
+        frame.function.declare(threads.DECLARATION)
+        frame.function.line(
+            f"call void @{threads.PARALLEL}"
+            f"(ptr @{task_name}, ptr %table, i64 {size}, i64 {step.cut.grain})"
+        )
+    for part in parts:
+        part.after()
+    return tasks
+
+
+def _write_task(frame: _Frame, step: Loop | Nest, name: str) -> Function:
+    function = Function(name, TASK)
+    own = _Frame(function, frame.graph, frame.plan, frame.scratch, "%worker")
+    setting = own.setting(("%begin", "%end"))
+    parts = writers(step, setting)
+    for part in parts:
+        part.open_piece()
+    write_body(step, parts, setting)
+    return function

@@ -1,0 +1,311 @@
+"""Threads that share the work of machine code: a few workers, parked between two pieces of work.
+
+`run` (and machine code, through the symbol `lamina_parallel`) calls a task for consecutive ranges of
+a count, on the calling thread and on all workers. How the count is cut depends on the grain alone,
+never on the number of threads, so results are the same however many there are.
+
+    void lamina_parallel(ptr task, ptr argument, i64 count, i64 grain)
+    void task(ptr argument, i64 begin, i64 end, i64 worker)
+
+A worker spins for a short while after its last piece, then parks: waking a parked thread costs some
+microseconds, but nothing of a core that somebody else needs. Whoever finds the pool at work (another
+thread's call, or a task's own) does all of its pieces itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import signal
+import sys
+import threading
+from typing import Final, final
+
+from lamina.codegen.llvm import machine
+
+SPINS: Final = 1500
+"""Turns of the waiting loop before a worker parks: about 30 microseconds."""
+
+PARALLEL: Final = "lamina_parallel"
+DECLARATION: Final = f"void @{PARALLEL}(ptr, ptr, i64, i64)"
+
+# Fields of the pool's state, in units of 64 bytes, so that each has a cache line of its own.
+_FIELDS: Final = (
+    "is_busy", "generation", "task", "argument", "count", "grain", "following", "active",
+    "sleeping", "limit", "mutex", "mutex_end", "condition", "condition_end",
+)  # fmt: skip
+_CLOSED: Final = 1 << 40  # more pieces than any work has
+
+
+def _field(name: str) -> str:
+    return f"getelementptr i8, ptr %pool, i64 {_FIELDS.index(name) * 64}"
+
+
+_TAKE_PIECES: Final = f"""
+take:
+  %piece = atomicrmw add ptr %following, i64 1 seq_cst
+  %is_open = icmp ult i64 %piece, {_CLOSED}
+  br i1 %is_open, label %look, label %taken
+look:
+  %count = load i64, ptr %count_at
+  %grain = load i64, ptr %grain_at
+  %task = load ptr, ptr %task_at
+  %argument = load ptr, ptr %argument_at
+  %begin = mul i64 %piece, %grain
+  %has_work = icmp ult i64 %begin, %count
+  br i1 %has_work, label %work, label %taken
+work:
+  %far = add i64 %begin, %grain
+  %end = call i64 @llvm.umin.i64(i64 %far, i64 %count)
+  call void %task(ptr %argument, i64 %begin, i64 %end, i64 %worker)
+  br label %take
+taken:
+"""
+
+_ADDRESSES: Final = "\n".join(
+    f"  %{name} = {_field(field)}"
+    for name, field in (
+        ("generation", "generation"), ("following", "following"), ("active", "active"),
+        ("sleeping", "sleeping"), ("count_at", "count"), ("grain_at", "grain"),
+        ("task_at", "task"), ("argument_at", "argument"), ("mutex", "mutex"),
+        ("condition", "condition"), ("limit", "limit"), ("is_busy", "is_busy"),
+    )
+)  # fmt: skip
+
+# A worker enters (`active`), then takes a piece. Work is closed before the caller waits until nobody
+# is inside, and only then others are published: so whoever took a piece of open work finds the
+# fields of that very work.
+_WORKER: Final = f"""
+define void @lamina_worker(ptr %pool, i64 %worker, i64 %start) #0 {{
+entry:
+{_ADDRESSES}
+  br label %wait
+wait:
+  %seen = phi i64 [ %start, %entry ], [ %now, %leave ]
+  br label %spin
+spin:
+  %turns = phi i64 [ 0, %wait ], [ %more, %again ]
+  %first = load atomic i64, ptr %generation acquire, align 8
+  %is_new = icmp ne i64 %first, %seen
+  br i1 %is_new, label %arrived, label %again
+again:
+  PAUSE
+  %more = add i64 %turns, 1
+  %is_patient = icmp ult i64 %more, {SPINS}
+  br i1 %is_patient, label %spin, label %park
+park:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %slept = atomicrmw add ptr %sleeping, i64 1 seq_cst
+  br label %asleep
+asleep:
+  %second = load atomic i64, ptr %generation seq_cst, align 8
+  %is_awake = icmp ne i64 %second, %seen
+  br i1 %is_awake, label %rise, label %doze
+doze:
+  %waited = call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
+  br label %asleep
+rise:
+  %rose = atomicrmw sub ptr %sleeping, i64 1 seq_cst
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %arrived
+arrived:
+  %now = load atomic i64, ptr %generation seq_cst, align 8
+  %most = load atomic i64, ptr %limit seq_cst, align 8
+  %is_wanted = icmp ult i64 %worker, %most
+  br i1 %is_wanted, label %enter, label %leave
+enter:
+  %entered = atomicrmw add ptr %active, i64 1 seq_cst
+  br label %take
+{_TAKE_PIECES}
+  %left = atomicrmw sub ptr %active, i64 1 seq_cst
+  br label %leave
+leave:
+  br label %wait
+}}
+"""
+
+_PARALLEL: Final = f"""
+define void @{PARALLEL}(ptr %given, ptr %with, i64 %all, i64 %step) #0 {{
+entry:
+  %pool = getelementptr i8, ptr @lamina_pool, i64 0
+  %worker = add i64 0, 0
+{_ADDRESSES}
+  %threads = load atomic i64, ptr %limit monotonic, align 8
+  %is_alone = icmp ult i64 %threads, 2
+  %is_one = icmp ule i64 %all, %step
+  %is_short = or i1 %is_alone, %is_one
+  br i1 %is_short, label %alone, label %ask
+ask:
+  %pair = cmpxchg ptr %is_busy, i64 0, i64 1 seq_cst seq_cst
+  %is_ours = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %is_ours, label %publish, label %alone
+alone:
+  %is_empty = icmp eq i64 %all, 0
+  br i1 %is_empty, label %done, label %next
+next:
+  %from = phi i64 [ 0, %alone ], [ %onward, %next ]
+  %onward = add i64 %from, %step
+  %until = call i64 @llvm.umin.i64(i64 %onward, i64 %all)
+  call void %given(ptr %with, i64 %from, i64 %until, i64 0)
+  %has_more = icmp ult i64 %onward, %all
+  br i1 %has_more, label %next, label %done
+publish:
+  store ptr %given, ptr %task_at
+  store ptr %with, ptr %argument_at
+  store i64 %all, ptr %count_at
+  store i64 %step, ptr %grain_at
+  store atomic i64 0, ptr %following seq_cst, align 8
+  %called = atomicrmw add ptr %generation, i64 1 seq_cst
+  %asleep = load atomic i64, ptr %sleeping seq_cst, align 8
+  %are_asleep = icmp ne i64 %asleep, 0
+  br i1 %are_asleep, label %wake, label %take
+wake:
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %woken = call i32 @pthread_cond_broadcast(ptr %condition)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %take
+{_TAKE_PIECES}
+  store atomic i64 {_CLOSED}, ptr %following seq_cst, align 8
+  br label %finish
+finish:
+  %turns = phi i64 [ 0, %taken ], [ %more, %linger ], [ %more, %yield ]
+  %inside = load atomic i64, ptr %active seq_cst, align 8
+  %is_quiet = icmp eq i64 %inside, 0
+  br i1 %is_quiet, label %release, label %linger
+linger:
+  PAUSE
+  %more = add i64 %turns, 1
+  %is_patient = icmp ult i64 %more, {SPINS}
+  br i1 %is_patient, label %finish, label %yield
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %finish
+release:
+  store atomic i64 0, ptr %is_busy seq_cst, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+_DECLARED: Final = f"""
+@lamina_pool = global [{64 * len(_FIELDS)} x i8] zeroinitializer, align 64
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @sched_yield()
+declare i64 @llvm.umin.i64(i64, i64)
+"""
+
+
+
+def _text() -> str:
+    """The pool as LLVM reads it, with what this kind of processor has to wait politely."""
+    text = _DECLARED + _WORKER + _PARALLEL
+    if platform.machine() in ("x86_64", "AMD64"):
+        text += "declare void @llvm.x86.sse2.pause()\n"
+        return text.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
+    return text.replace("  PAUSE\n", "")
+
+
+def capacity() -> int:
+    """The largest number of threads that ever work at once: one for each core that is ours."""
+    if sys.platform == "win32":
+        return 1  # parking uses POSIX threads
+    cores = getattr(os, "sched_getaffinity", None)
+    return len(cores(0)) if cores is not None else os.cpu_count() or 1
+
+
+@final
+class Pool:
+    """The workers of a process.
+
+    Attributes:
+        size: How many threads may work at once, the calling one included.
+        is_ready: Whether the workers that the user's setting asks for are there.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.is_ready = False
+        self._code = machine.Machine(_text())
+        self._state = self._code.address_of("lamina_pool")
+        numbers = [ctypes.c_int64, ctypes.c_int64]
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *numbers)(
+            self._code.address_of(PARALLEL)
+        )
+        self._work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *numbers)(
+            self._code.address_of("lamina_worker")
+        )
+        machine.add_symbol(PARALLEL, self._code.address_of(PARALLEL))
+        self._clear()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._clear)
+
+    def _clear(self) -> None:
+        """Make the state that of a pool without workers: at first, and in a forked child."""
+        self.is_ready = False
+        self._started = 1
+        ctypes.memset(self._state, 0, 64 * len(_FIELDS))
+        self._field("limit").value = 1
+        if self.size > 1:
+            library = ctypes.CDLL(None)
+            library.pthread_mutex_init(ctypes.byref(self._field("mutex")), None)
+            library.pthread_cond_init(ctypes.byref(self._field("condition")), None)
+
+    def _field(self, name: str) -> ctypes.c_int64:
+        return ctypes.c_int64.from_address(self._state + 64 * _FIELDS.index(name))
+
+    def start(self) -> None:
+        """Have as many threads share the work from now on as the user's setting asks for."""
+        wanted = min(get_num_threads(), self.size)
+        # Workers take no signals: Ctrl-C must interrupt the main thread.
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            for worker in range(self._started, wanted):
+                seen = self._field("generation").value
+                threading.Thread(
+                    target=self._work,
+                    args=(self._state, worker, seen),
+                    name=f"lamina-worker-{worker}",
+                    daemon=True,
+                ).start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+        self._started = max(self._started, wanted)
+        self._field("limit").value = wanted
+        self.is_ready = True
+
+    def run(self, task: int, argument: int, count: int, grain: int) -> None:
+        """Do a task (an address of machine code) for all of a count, `grain` at a time."""
+        if not self.is_ready:
+            self.start()
+        self._run(task, argument, count, grain)
+
+
+@final
+class _Setting:
+    """How many threads the user wants; None for: one for each core."""
+
+    threads: int | None = None
+
+
+@functools.cache
+def pool() -> Pool:
+    """The pool of this process."""
+    return Pool(capacity())
+
+
+def get_num_threads() -> int:
+    """How many threads share the work of one operation."""
+    return _Setting.threads or capacity()
+
+
+def set_num_threads(count: int) -> None:
+    """Let `count` threads share the work of one operation; more than there are cores do no work."""
+    _Setting.threads = count
+    if pool.cache_info().currsize:
+        pool().is_ready = False
