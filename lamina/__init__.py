@@ -29,6 +29,7 @@ from lamina.core.modes import (
 from lamina.core.printing import set_printoptions
 from lamina.core.tensor import Tensor
 from lamina.devices import device
+from lamina.devices.host_memory import keep_freed_memory as _keep_freed_memory
 from lamina.dtypes import (
     bfloat16, bool_ as bool, can_cast, complex64, complex64 as cfloat, complex128,
     complex128 as cdouble, dtype, float16, float16 as half, float32, float32 as float, float64,
@@ -152,6 +153,7 @@ from lamina.version import __version__
 if TYPE_CHECKING:
     from lamina import cuda, fft, linalg, nn, optim, random, utils
     from lamina.compiler import compile
+    from lamina.devices.thread_count import get_num_threads, set_num_threads
     from lamina.explain import why
     from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
     from lamina.ops.batch_normalization import batch_norm, instance_norm
@@ -173,6 +175,7 @@ if TYPE_CHECKING:
 _NAMESPACES = frozenset({"cuda", "fft", "linalg", "nn", "optim", "random", "utils"})
 _CHAPTERS = {
     "lamina.compiler": "compile",
+    "lamina.devices.thread_count": "get_num_threads set_num_threads",
     "lamina.explain": "why",
     "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
     "lamina.ops.batch_normalization": "batch_norm instance_norm",
@@ -199,6 +202,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'lamina' has no attribute {name!r}")
 
+
+_keep_freed_memory()
 
 # Infinities and NaNs are results like any other, in PyTorch as here. NumPy would warn of them, from
 # our files; a context that silences it would cost 0.6 us an operation.
@@ -232,6 +237,7 @@ __all__ = [
     "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy", "frombuffer",
     "full", "full_like", "gather", "ge", "geqrf", "ger", "get_default_device", "get_default_dtype",
+    "get_num_threads",
     "get_rng_state", "gradient", "greater", "greater_equal", "group_norm", "gt", "half",
     "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot",
     "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put", "index_reduce",
@@ -258,7 +264,8 @@ __all__ = [
     "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "row_stack",
     "rrelu", "rrelu_", "rsqrt", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
     "searchsorted", "seed", "select", "select_scatter", "selu", "selu_", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short",
+    "set_default_dtype", "set_grad_enabled", "set_num_threads", "set_printoptions",
+    "set_rng_state", "sgn", "short",
     "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax",
     "sort", "split", "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze",
     "squeeze_copy", "stack", "std", "std_mean", "strided", "sub", "subtract", "sum", "svd",

@@ -19,6 +19,7 @@ from lamina.codegen.splitting import cut_all
 from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
+from lamina.devices.thread_count import capacity
 
 Work = Callable[[], None]
 
@@ -50,7 +51,7 @@ class Executable:
         if self.is_native:
             gather(self.schedule)
             cut_all(self.schedule)
-        self.plan: Plan = plan_memory(self.schedule, threads.capacity())
+        self.plan: Plan = plan_memory(self.schedule, capacity())
         scratch = self._plan_accumulators()
         outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._store = Store(graph, self.plan, outputs, pooled)
@@ -120,9 +121,7 @@ class Executable:
         for k, part in enumerate(parts):
             if isinstance(part, list):
                 names.append(f"segment{k}")
-                functions += segments.write_segment(
-                    names[-1], part, self.graph, self.plan, scratch
-                )
+                functions += segments.write_segment(names[-1], part, self.graph, self.plan, scratch)
         if any(step.cut for step in self.schedule.steps if not isinstance(step, Node)):
             self._pool = threads.pool()
         self._code = machine.Machine(ir.module(functions)) if functions else None

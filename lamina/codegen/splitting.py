@@ -11,12 +11,15 @@ from collections.abc import Iterable
 from math import prod
 from typing import Final
 
-from lamina.codegen.graph import REDUCTION, Graph, Node, Number
+from lamina.codegen.graph import REDUCTION, Graph, Node, Number, Value, View
 from lamina.codegen.pointwise_table import COSTLY
 from lamina.codegen.schedule import Cut, Loop, Nest, Schedule
 
 LEAST_CYCLES: Final = 30_000
 """Less work than this (about 10 microseconds) is not worth waking a thread for."""
+
+SHARE: Final = 8
+"""Bringing sums of pieces together may be so many times less work than the loop."""
 
 MOST_PIECES: Final = 16
 _ENOUGH: Final = 8  # an outer axis of so many steps is long enough to be cut
@@ -35,11 +38,29 @@ def cut(graph: Graph, step: Loop | Nest) -> Cut | None:
     if cycles(step) < LEAST_CYCLES:
         return None
     sizes = step.shape
+    order = axis_order(graph, step) if isinstance(step, Loop) else []
     for axis in _axes(sizes):
-        found = _along(sizes, axis, is_row=isinstance(step, Loop) and axis == len(sizes) - 1)
+        found = _along(sizes, axis, is_row=order[-1:] == [axis])
         if found.pieces > 1 and _is_light(graph, step, found):
             return found
     return None
+
+
+def axis_order(graph: Graph, loop: Loop, depth: int = 0) -> list[int]:
+    """The axes from `depth` on in which a loop goes through memory, those of one step left out.
+
+    What is read or written along most axes decides, then what covers most memory.
+    """
+    kinds: list[View | Value] = [view for node in loop.nodes for view in node.views()]
+    kinds += [graph.values[value] for value in loop.stored]
+    kinds = [kind for kind in kinds if len(kind.shape) == len(loop.shape)]
+    lead = max((kind.strides for kind in kinds), key=_reach, default=(0,) * len(loop.shape))
+    axes = [axis for axis, size in enumerate(loop.shape) if size > 1 and axis >= depth]
+    return sorted(axes, key=lambda axis: -abs(lead[axis]))
+
+
+def _reach(strides: tuple[int, ...]) -> tuple[int, int]:
+    return sum(step != 0 for step in strides), sum(map(abs, strides))
 
 
 def crossing(step: Loop | Nest, axis: int) -> list[Node]:
@@ -76,7 +97,5 @@ def _along(sizes: tuple[int, ...], axis: int, is_row: bool) -> Cut:
 
 def _is_light(graph: Graph, step: Loop | Nest, found: Cut) -> bool:
     """Whether bringing the pieces' sums together is little work beside the loop's."""
-    extra = sum(
-        graph.values[node.results[0]].size for node in crossing(step, found.axis)
-    )
-    return extra * found.pieces * 8 <= cycles(step)
+    extra = sum(graph.values[node.results[0]].size for node in crossing(step, found.axis))
+    return extra * found.pieces * SHARE <= cycles(step)

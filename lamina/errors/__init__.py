@@ -69,6 +69,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L604  NumpyOfDeviceTensor (TypeError)
     |-- L605  NoData (NotImplementedError)
     |-- L606  OutOfMemoryError (RuntimeError)
+    |-- L607  InvalidThreadCount (RuntimeError)
     |  indices and values
     |-- L701  IndexOutOfRange (IndexError)
     |-- L702  DimensionOutOfRange (IndexError)
@@ -146,6 +147,7 @@ from .kinds import (
     DtypeError,
     InvalidDevice,
     InvalidDtype,
+    InvalidThreadCount,
     NoData,
     NotImplementedForDtype,
     NumpyOfDeviceTensor,
@@ -274,6 +276,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L604": NumpyOfDeviceTensor,
     "L605": NoData,
     "L606": OutOfMemoryError,
+    "L607": InvalidThreadCount,
     "L701": IndexOutOfRange,
     "L702": DimensionOutOfRange,
     "L703": InvalidIndex,
@@ -339,6 +342,7 @@ __all__ = [
     "InferenceTensorError",
     "InvalidArgument",
     "InvalidDevice",
+    "InvalidThreadCount",
     "InvalidDtype",
     "InvalidGradient",
     "InvalidIndex",

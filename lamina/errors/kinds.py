@@ -152,3 +152,16 @@ class OutOfMemoryError(LaminaError, RuntimeError):
     """
 
     code = "L606"
+
+
+@final
+class InvalidThreadCount(LaminaError, RuntimeError):
+    """A number of threads that is no positive integer.
+
+    Fails:
+        torch.set_num_threads(0)
+    Works:
+        torch.set_num_threads(1)
+    """
+
+    code = "L607"

@@ -1,7 +1,10 @@
 """What the tests of this folder share: graphs from recorded NumPy calls, and distances in ulp."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
+from lamina.codegen import splitting
 from lamina.codegen.executable import Executable
 from lamina.codegen.llvm import machine
 from lamina.codegen.lowering import lower
@@ -9,6 +12,17 @@ from lamina.devices.traced import Recorder
 
 WAYS = [False, True] if machine.is_available() else [False]
 """With NumPy alone, and with machine code where llvmlite is installed."""
+
+
+@contextmanager
+def cutting_small_loops():
+    """Loops of any size are cut into pieces, which threads may share."""
+    before = splitting.LEAST_CYCLES, splitting.SHARE
+    splitting.LEAST_CYCLES = splitting.SHARE = 0
+    try:
+        yield
+    finally:
+        splitting.LEAST_CYCLES, splitting.SHARE = before
 
 
 def recorded(function, *arrays):

@@ -1,8 +1,10 @@
 """Random programs give the same compiled as when NumPy runs them step by step."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
-from codegen.machines import WAYS, recorded, ulps
+from codegen.machines import WAYS, cutting_small_loops, recorded, ulps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -90,7 +92,7 @@ def step(what, x, y, choice):
     return []
 
 
-@pytest.mark.parametrize("native", WAYS)
+@pytest.mark.parametrize("native", [*WAYS, *(["cut"] if True in WAYS else [])])
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_random_programs(native, program):
@@ -102,7 +104,8 @@ def test_random_programs(native, program):
         first = [as_laid(a, i) for a, i in zip(first, inputs, strict=True)]
         second = [as_laid(a, i) for a, i in zip(second, inputs, strict=True)]
         expected = recorder.replay(first, refs)
-        executable = Executable(lower(recorder.program, refs), native=native)
+        with cutting_small_loops() if native == "cut" else nullcontext():
+            executable = Executable(lower(recorder.program, refs), native=bool(native))
         actual = executable.run(second)
     for a, e in zip([*actual, *second], [*expected, *first], strict=True):
         close(a, e)

@@ -1,7 +1,7 @@
 """Loops as machine code: one nest of loops for each `Loop`, its innermost axis on vectors.
 
-A loop that is cut is written twice over: a task that does one piece of it, and what comes before and
-after all pieces.
+A loop that is cut is written in two places: a task does one piece of it, and the function that
+starts the task what comes before and after all pieces.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from lamina.codegen.llvm.moving import Access, Mover
 from lamina.codegen.llvm.operations import OPERATIONS, cast
 from lamina.codegen.llvm.sums import Sum, accumulator_dtype
 from lamina.codegen.schedule import Cut, Loop, Nest
+from lamina.codegen.splitting import axis_order
 
 
 @final
@@ -167,9 +168,7 @@ class LoopWriter:
     def _order_axes(self) -> None:
         """Go through memory in its order, and take axes together that follow on each other."""
         accesses, depth = self._all(), len(self.rows)
-        axes = [i for i, size in enumerate(self.loop.shape) if size > 1 and i >= depth]
-        lead = max(accesses[: len(self.loads) + len(self.stores)] or accesses, key=_reach)
-        axes.sort(key=lambda i: -abs(lead.strides[i]))
+        axes = axis_order(self.graph, self.loop, depth)
         sizes = [self.loop.shape[i] for i in axes]
         strides = [[access.strides[i] for i in axes] for access in accesses]
         alone = axes.index(self.cut.axis) if self.cut and self.cut.axis in axes else None
@@ -238,7 +237,7 @@ class LoopWriter:
             self._body(block, str(whole), rest)
 
     def _piece_of_a_row(self, block: Block, begin: str, end: str) -> None:
-        """As `_row`; pieces begin at whole vectors, and only the last may end with a part of one."""
+        """As `_row`. Pieces begin at whole vectors; only the last may end with a part of one."""
         size = self.sizes[-1]
         rest = size % self.width
         stop = self.function.give(f"and i64 {end}, {-self.width}") if rest else end
@@ -290,7 +289,7 @@ def _dtype(operand: Operand) -> np.dtype[Any]:
 
 
 def _merge(sizes: list[int], strides: list[list[int]], alone: int | None) -> int | None:
-    """Make one axis of two wherever all strides allow it, but not of `alone`: gives its new place."""
+    """Make one axis of two where all strides allow it, but not of `alone`; gives its new place."""
     for k in reversed(range(len(sizes) - 1)):
         is_free = alone not in (k, k + 1)
         if is_free and all(steps[k] == steps[k + 1] * sizes[k + 1] for steps in strides):
@@ -300,11 +299,6 @@ def _merge(sizes: list[int], strides: list[list[int]], alone: int | None) -> int
             if alone is not None and alone > k:
                 alone -= 1
     return alone
-
-
-def _reach(access: Access) -> tuple[int, int]:
-    """Prefers what is stepped along most axes, then what covers most memory."""
-    return sum(step != 0 for step in access.strides), sum(map(abs, access.strides))
 
 
 # --- loops and nests -----------------------------------------------------------------------------

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import glob
-import os
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from lamina.codegen.graph import Graph, Node, View
 from lamina.codegen.llvm.ir import Function, literal
+from lamina.devices.thread_count import blas_function
 
 _ROW_MAJOR, _AS_IS, _TRANSPOSED = 101, 111, 112
-_NAMES: Final = {
-    "f": ("scipy_cblas_sgemm64_", "cblas_sgemm64_"),
-    "d": ("scipy_cblas_dgemm64_", "cblas_dgemm64_"),
-}
+_NAMES: Final = {"f": "cblas_sgemm", "d": "cblas_dgemm"}
 _KINDS: Final = {"f": "float", "d": "double"}
 
 
-@functools.cache
 def address_of_gemm(char: str) -> int | None:
     """Where the matrix product for a dtype is in memory; None if NumPy's BLAS is another one."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
-    for path in sorted(glob.glob(os.path.join(folder, "*openblas*"))):
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        for name in _NAMES[char]:
-            if hasattr(library, name):
-                return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-    return None
+    function = blas_function(_NAMES[char])
+    return ctypes.cast(function, ctypes.c_void_p).value if function is not None else None
 
 
 def write_product(

@@ -1,15 +1,15 @@
 """Threads that share the work of machine code: a few workers, parked between two pieces of work.
 
-`run` (and machine code, through the symbol `lamina_parallel`) calls a task for consecutive ranges of
-a count, on the calling thread and on all workers. How the count is cut depends on the grain alone,
-never on the number of threads, so results are the same however many there are.
+`run` (and machine code, through the symbol `lamina_parallel`) calls a task for consecutive ranges
+of a count, on the calling thread and on all workers. How the count is cut depends on the grain
+alone, never on the number of threads, so results are the same however many there are.
 
     void lamina_parallel(ptr task, ptr argument, i64 count, i64 grain)
     void task(ptr argument, i64 begin, i64 end, i64 worker)
 
 A worker spins for a short while after its last piece, then parks: waking a parked thread costs some
-microseconds, but nothing of a core that somebody else needs. Whoever finds the pool at work (another
-thread's call, or a task's own) does all of its pieces itself.
+microseconds, but nothing of a core that somebody else needs. Whoever finds the pool at work
+(another thread's call, or a task's own) does all of its pieces itself.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import os
 import platform
 import signal
 import sys
-import threading
-from typing import Final, final
+from typing import Any, Final, final
 
 from lamina.codegen.llvm import machine
+from lamina.devices.thread_count import capacity, get_num_threads, whenever_set
 
 SPINS: Final = 1500
 """Turns of the waiting loop before a worker parks: about 30 microseconds."""
@@ -74,12 +74,16 @@ _ADDRESSES: Final = "\n".join(
     )
 )  # fmt: skip
 
-# A worker enters (`active`), then takes a piece. Work is closed before the caller waits until nobody
-# is inside, and only then others are published: so whoever took a piece of open work finds the
-# fields of that very work.
+# A worker enters (`active`), then takes a piece. Work is closed before the caller waits until
+# nobody is inside, and only then others are published: so whoever took a piece of open work finds
+# the fields of that very work.
 _WORKER: Final = f"""
-define void @lamina_worker(ptr %pool, i64 %worker, i64 %start) #0 {{
+define ptr @lamina_worker(ptr %given) #0 {{
 entry:
+  %pool = getelementptr i8, ptr @lamina_pool, i64 0
+  %worker = load i64, ptr %given
+  %start_at = getelementptr i64, ptr %given, i64 1
+  %start = load i64, ptr %start_at
 {_ADDRESSES}
   br label %wait
 wait:
@@ -201,7 +205,6 @@ declare i64 @llvm.umin.i64(i64, i64)
 """
 
 
-
 def _text() -> str:
     """The pool as LLVM reads it, with what this kind of processor has to wait politely."""
     text = _DECLARED + _WORKER + _PARALLEL
@@ -209,14 +212,6 @@ def _text() -> str:
         text += "declare void @llvm.x86.sse2.pause()\n"
         return text.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
     return text.replace("  PAUSE\n", "")
-
-
-def capacity() -> int:
-    """The largest number of threads that ever work at once: one for each core that is ours."""
-    if sys.platform == "win32":
-        return 1  # parking uses POSIX threads
-    cores = getattr(os, "sched_getaffinity", None)
-    return len(cores(0)) if cores is not None else os.cpu_count() or 1
 
 
 @final
@@ -237,11 +232,11 @@ class Pool:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *numbers)(
             self._code.address_of(PARALLEL)
         )
-        self._work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *numbers)(
-            self._code.address_of("lamina_worker")
-        )
+        self._work = ctypes.c_void_p(self._code.address_of("lamina_worker"))
+        self._given: list[Any] = []
         machine.add_symbol(PARALLEL, self._code.address_of(PARALLEL))
         self._clear()
+        whenever_set(self._unready)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._clear)
 
@@ -256,6 +251,9 @@ class Pool:
             library.pthread_mutex_init(ctypes.byref(self._field("mutex")), None)
             library.pthread_cond_init(ctypes.byref(self._field("condition")), None)
 
+    def _unready(self) -> None:
+        self.is_ready = False
+
     def _field(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self._state + 64 * _FIELDS.index(name))
 
@@ -266,13 +264,16 @@ class Pool:
         old = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             for worker in range(self._started, wanted):
-                seen = self._field("generation").value
-                threading.Thread(
-                    target=self._work,
-                    args=(self._state, worker, seen),
-                    name=f"lamina-worker-{worker}",
-                    daemon=True,
-                ).start()
+                given = (ctypes.c_int64 * 2)(worker, self._field("generation").value)
+                self._given.append(given)
+                # Not one of Python's threads: it runs no Python, and needs no lock of its.
+                thread = ctypes.c_void_p()
+                failed = ctypes.CDLL(None).pthread_create(
+                    ctypes.byref(thread), None, self._work, given
+                )
+                if failed:  # no more threads here: those that there are do the work
+                    wanted = worker
+                    break
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, old)
         self._started = max(self._started, wanted)
@@ -286,26 +287,7 @@ class Pool:
         self._run(task, argument, count, grain)
 
 
-@final
-class _Setting:
-    """How many threads the user wants; None for: one for each core."""
-
-    threads: int | None = None
-
-
 @functools.cache
 def pool() -> Pool:
     """The pool of this process."""
-    return Pool(capacity())
-
-
-def get_num_threads() -> int:
-    """How many threads share the work of one operation."""
-    return _Setting.threads or capacity()
-
-
-def set_num_threads(count: int) -> None:
-    """Let `count` threads share the work of one operation; more than there are cores do no work."""
-    _Setting.threads = count
-    if pool.cache_info().currsize:
-        pool().is_ready = False
+    return Pool(1 if sys.platform == "win32" else capacity())  # parking uses POSIX threads

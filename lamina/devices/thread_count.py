@@ -1,0 +1,79 @@
+"""How many threads share the work of one operation: NumPy's BLAS, and machine code of our own."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lamina.errors import InvalidThreadCount
+
+_observers: Final[list[Callable[[], None]]] = []
+_setting: Final[dict[str, int]] = {}
+
+
+@functools.cache
+def capacity() -> int:
+    """The most threads that ever work at once: one for each core that the process may use."""
+    cores = getattr(os, "sched_getaffinity", None)
+    return len(cores(0)) if cores is not None else os.cpu_count() or 1
+
+
+def get_num_threads() -> int:
+    """How many threads share the work of one operation. Unless set, one for each core.
+
+    >>> lamina.set_num_threads(1)
+    >>> lamina.get_num_threads()
+    1
+    """
+    return _setting.get("threads") or capacity()
+
+
+def set_num_threads(count: int) -> None:
+    """Let `count` threads share the work of one operation. More than there are cores do no work.
+
+    Raises:
+        InvalidThreadCount: If it is no positive integer.
+    """
+    if type(count) is not int or count < 1:
+        raise InvalidThreadCount(
+            f"set_num_threads expects a positive integer, and got {count!r}",
+            help=["write `set_num_threads(1)`, or how many cores you want to use"],
+        )
+    _setting["threads"] = count
+    set_threads = blas_function("openblas_set_num_threads")
+    if set_threads is not None:
+        set_threads(min(count, capacity()))
+    for changed in _observers:
+        changed()
+
+
+def whenever_set(changed: Callable[[], None]) -> None:
+    """Have a function called after each change of the setting."""
+    _observers.append(changed)
+
+
+@functools.cache
+def blas_function(name: str) -> Any:
+    """A function of the OpenBLAS that NumPy's wheels bring along; None with another BLAS.
+
+    Its 64-bit build adds a prefix and a suffix to the names.
+    """
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    if sys.platform == "darwin":
+        folder = os.path.join(os.path.dirname(np.__file__), ".dylibs")
+    for path in sorted(glob.glob(os.path.join(folder, "*openblas*"))):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for spelling in (f"scipy_{name}64_", f"{name}64_"):
+            if hasattr(library, spelling):
+                return getattr(library, spelling)
+    return None
