@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
@@ -109,6 +110,7 @@ def _hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return np.minimum(np.maximum(input, kind(min_val)), kind(max_val))
 
 
+@fused
 def _hardtanh_rule(F: Any, g: Any, input: Any, min_val: float, max_val: float) -> Any:
     return F.where(F.logical_or(input <= min_val, input >= max_val), 0, g)
 
@@ -135,6 +137,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     return _run(_hardtanh_op, inplace, input, 0, 6)
 
 
+@fused
 def _leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     return np.where(input > 0, input, input * input.dtype.type(negative_slope))
 
@@ -272,12 +275,14 @@ def prelu(input: Any, weight: Any) -> Any:
 # --- exponential below zero --------------------------------------------------------------------
 
 
+@fused
 def _elu(input: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
     kind = input.dtype.type
     below = np.expm1(np.minimum(input, 0) * kind(input_scale)) * kind(alpha * scale)
     return np.where(input > 0, input * kind(scale), below)
 
 
+@fused
 def _elu_rule(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = F.exp(F.where(input > 0, 0, input) * input_scale) * (input_scale * alpha * scale)
     return g * F.where(input > 0, scale, below)

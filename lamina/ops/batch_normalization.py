@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.inplace import inplace
@@ -23,6 +24,7 @@ from lamina.ops.normalization import (
 __all__ = ["batch_norm", "instance_norm"]
 
 
+@fused
 def _batch_norm(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
     return kernels.batch_norm_forward(input, weight, bias, None, None, eps)
 
@@ -67,6 +69,7 @@ _of_batch = operation(
 )
 
 
+@fused
 def _fixed_batch_norm(
     input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
 ) -> Any:

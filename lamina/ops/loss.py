@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE
@@ -47,11 +48,13 @@ def _check_pair(name: str, input: Any, target: Any, reduction: str) -> None:
 # --- distances ---------------------------------------------------------------------------------
 
 
+@fused
 def _mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     difference = input - target
     return reduced(difference * difference, reduction)
 
 
+@fused
 def _mse_slope(F: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
     difference = input - target
     return difference * (share(g, difference.shape, reduction) * 2)
@@ -134,12 +137,14 @@ def l1_loss(
     return reduced_tensor(losses, reduction)
 
 
+@fused
 def _smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
     distance = np.abs(input - target)
     near = np.minimum(distance, beta)
     return reduced(near * near * (0.5 / beta) + (distance - near), reduction)
 
 
+@fused
 def _clamped_slope(F: Any, g: Any, first: Any, second: Any, reduction: str, limit: float) -> Any:
     difference = first - second
     return F.clamp(difference, -limit, limit) * share(g, difference.shape, reduction)
@@ -183,6 +188,7 @@ def smooth_l1_loss(
     return _smooth_l1(input, target, reduction, beta)
 
 
+@fused
 def _huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
     distance = np.abs(input - target)
     near = np.minimum(distance, delta)
@@ -220,6 +226,7 @@ def huber_loss(
     return _huber(input, target, reduction, delta)
 
 
+@fused
 def _soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(np.logaddexp(0, -target * input), reduction)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import Make, Sample, sample
@@ -32,23 +33,28 @@ def _spread_of(input: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[An
     return variance, mean if keepdim else mean.reshape(total.shape)
 
 
+@fused
 def _var(input: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
     return _spread_of(input, dim, correction, keepdim)[0]
 
 
+@fused
 def _std(input: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
     return np.sqrt(_spread_of(input, dim, correction, keepdim)[0])
 
 
+@fused
 def _var_mean(input: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
     return _spread_of(input, dim, correction, keepdim)
 
 
+@fused
 def _std_mean(input: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
     variance, mean = _spread_of(input, dim, correction, keepdim)
     return np.sqrt(variance), mean
 
 
+@fused
 def _var_rule(
     F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: Any
 ) -> Any:
@@ -63,6 +69,7 @@ def _of_root(g: Any, out: Any) -> Any:
     return g / (2 * (out + (out == 0))) * (out != 0)
 
 
+@fused
 def _std_rule(
     F: Any, g: Any, input: Any, input_shape: Any, out: Any, dim: Any, correction: Any, keepdim: Any
 ) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import offer, traced
@@ -20,6 +21,7 @@ from lamina.ops.pooling import avg_pool2d
 __all__ = ["group_norm", "layer_norm", "rms_norm"]
 
 
+@fused
 def _layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Any, Any, Any]:
@@ -133,6 +135,7 @@ def _wrong_parameter(name: str, value: Any, size: Any) -> errors.InvalidArgument
     )
 
 
+@fused
 def _group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Any, Any, Any]:
@@ -226,6 +229,7 @@ def check_channel_parameters(channels: int, **parameters: Any) -> None:
             )
 
 
+@fused
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float) -> tuple[Any, Any]:
     split = input.ndim - len(normalized_shape)
     rows = input.reshape(math.prod(input.shape[:split]), math.prod(normalized_shape))

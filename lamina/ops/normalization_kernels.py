@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from lamina.codegen.fused import fused
+
 
 def standardized_rows(rows: Any, eps: float) -> tuple[Any, Any, Any]:
     """Each row shifted and scaled to mean 0 and variance 1, with its mean and 1 / deviation."""
@@ -51,6 +53,7 @@ def through_moments(moments: Any, standard: Any, rate: Any, count: int) -> Any:
     return made if g_mean is None else made + g_mean / count
 
 
+@fused
 def layer_norm_backward(
     gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
@@ -76,6 +79,7 @@ def layer_norm_backward(
     return of_input, of_weight, of_bias
 
 
+@fused
 def rms_norm_backward(
     gradients: Any, input: Any, rate: Any, weight: Any, size: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any]:
@@ -105,6 +109,7 @@ def _by_channel(array: Any, channels: int) -> Any:
     return array.reshape(batch, channels, array.size // max(batch * channels, 1))
 
 
+@fused
 def group_norm_backward(
     gradients: Any, input: Any, mean: Any, rate: Any, weight: Any, groups: int, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:
@@ -161,6 +166,7 @@ def batch_norm_forward(
     return made.reshape(input.shape), mean, variance
 
 
+@fused
 def batch_norm_backward(
     gradients: Any, input: Any, mean: Any, variance: Any, weight: Any, eps: Any, needs: Any
 ) -> tuple[Any, Any, Any]:

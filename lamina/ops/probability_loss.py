@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
@@ -31,6 +32,7 @@ LOWEST_LOG = -100.0
 # --- binary cross-entropy ----------------------------------------------------------------------
 
 
+@fused
 def _binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -41,6 +43,7 @@ def _binary_cross_entropy(
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
+@fused
 def _bce_input(F: Any, g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
     g = share(g, input.shape, reduction)
     if weight is not None:
@@ -110,6 +113,7 @@ def binary_cross_entropy(
     return _bce(input, target, weight, reduction)
 
 
+@fused
 def _with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -125,6 +129,7 @@ def _shared_weighted(g: Any, shape: Any, weight: Any, reduction: str) -> Any:
     return g if weight is None else g * weight
 
 
+@fused
 def _logits_input(
     F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
 ) -> Any:

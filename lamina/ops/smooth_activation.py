@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
@@ -31,7 +32,13 @@ def _plain(name: str, kernel: Any, rule: Any, node_name: str, doc: str) -> Any:
         return kernel(input)
 
     return unary(
-        name, checked, grad=rule, node_name=node_name, dtypes=KEEP, samples=_off_kinks, doc=doc
+        name,
+        fused(checked),
+        grad=rule,
+        node_name=node_name,
+        dtypes=KEEP,
+        samples=_off_kinks,
+        doc=doc,
     )
 
 
@@ -42,6 +49,7 @@ _SLOPE = 0.7978845608028654  # sqrt(2 / pi)
 _CUBIC = 0.044715
 
 
+@fused
 def _gelu(input: Any, *, approximate: str = "none") -> Any:
     kind = input.dtype.type
     if approximate == "none":
@@ -52,6 +60,7 @@ def _gelu(input: Any, *, approximate: str = "none") -> Any:
     raise errors.InvalidArgument("approximate argument must be either none or tanh.")
 
 
+@fused
 def _gelu_rule(F: Any, g: Any, input: Any, approximate: str) -> Any:
     if approximate == "none":
         below = (F.erf(input * _ROOT_HALF) + 1) * 0.5
@@ -83,6 +92,7 @@ def _logistic(input: Any) -> Any:
     return np.reciprocal(1 + np.exp(-input))
 
 
+@fused
 def _silu_rule(F: Any, g: Any, input: Any) -> Any:
     share = F.sigmoid(input)
     return g * F.conj(share * (input * (1 - share) + 1))
@@ -99,6 +109,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     return change_by(_silu_op, input) if inplace else _silu_op(input)
 
 
+@fused
 def _mish_rule(F: Any, g: Any, input: Any) -> Any:
     bent = F.tanh(F.softplus(input, 1.0, 20.0))
     return g * (bent + input * F.sigmoid(input) * (1 - bent * bent))
@@ -115,6 +126,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     return change_by(_mish_op, input) if inplace else _mish_op(input)
 
 
+@fused
 def _softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     kind = input.dtype.type
     scaled = input * kind(beta)
@@ -122,6 +134,7 @@ def _softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return np.where(scaled > threshold, input, soft)
 
 
+@fused
 def _softplus_rule(F: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
     scaled = input * beta
     return F.where(scaled > threshold, g, g * F.sigmoid(scaled))
@@ -182,6 +195,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     return change_by(_hardsigmoid_op, input) if inplace else _hardsigmoid_op(input)
 
 
+@fused
 def _hardswish_rule(F: Any, g: Any, input: Any) -> Any:
     return F.where(input <= -3, 0, F.where(input < 3, g * (input / 3 + 0.5), g))
 
@@ -250,6 +264,7 @@ def _halves(input: Any, dim: int) -> tuple[Any, Any]:
     return first, second
 
 
+@fused
 def _glu(input: Any, dim: int = -1) -> Any:
     if not input.ndim:
         raise errors.InvalidArgument("glu does not support 0-dimensional tensors")
@@ -265,6 +280,7 @@ def _half_index(ndim: int, dim: int, part: slice) -> tuple[Any, ...]:
     return (slice(None),) * (dim % ndim) + (part,)
 
 
+@fused
 def _glu_rule(F: Any, g: Any, input: Any, dim: int) -> Any:
     half = input.shape[dim] // 2
     first = F.slice_view(input, _half_index(input.ndim, dim, slice(0, half)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -34,6 +35,7 @@ def _axis(input: Any, dim: int) -> Any:
     return dim if input.ndim else None
 
 
+@fused
 def _softmax(input: Any, dim: int) -> Any:
     if not input.size:
         return input.copy()
@@ -42,11 +44,13 @@ def _softmax(input: Any, dim: int) -> Any:
     return result / np.sum(result, axis=axis, keepdims=True)
 
 
+@fused
 def _softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
     weighted = g * out
     return weighted - out * F.sum_keepdim(weighted, dim)
 
 
+@fused
 def _log_softmax(input: Any, dim: int) -> Any:
     if not input.size:
         return input.copy()
@@ -55,6 +59,7 @@ def _log_softmax(input: Any, dim: int) -> Any:
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
+@fused
 def _log_softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
     return g - F.exp(out) * F.sum_keepdim(g, dim)
 

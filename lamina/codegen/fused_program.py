@@ -1,0 +1,42 @@
+"""The programs behind fused kernels. Apart from `fused`, which every operation's file imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lamina.codegen.executable import Executable
+from lamina.codegen.graph import CALL, PRODUCT
+from lamina.codegen.lowering import lower
+from lamina.devices.dispatched import replace
+from lamina.devices.traced import Recorder, TracedArray
+
+
+def program_of(
+    function: Callable[..., Any], args: tuple[Any, ...], arrays: list[Any]
+) -> Callable[[list[Any]], Any] | None:
+    """What computes a function of arrays like these, given them; None if loops alone cannot."""
+    recorder = Recorder()
+    try:
+        with recorder, np.errstate(all="ignore"):
+            result = function(*replace(args, (np.ndarray,), recorder.input))
+    except Exception:
+        return None  # the function itself says what is wrong
+    made: list[Any] = []
+    replace(result, (TracedArray,), made.append)
+    graph = lower(recorder.program, [array.ref for array in made])
+    if len(recorder.inputs) != len(arrays) or graph.writes:
+        return None  # it reached an array of its own, whose elements may change
+    if any(node.kind in (CALL, PRODUCT) for node in graph.nodes):
+        return None
+    run = Executable(graph, pooled=False).run
+    if isinstance(result, TracedArray):
+        return lambda given: run(given)[0]
+
+    def several(given: list[Any]) -> Any:
+        found = iter(run(given))
+        return replace(result, (TracedArray,), lambda _: next(found))
+
+    return several
