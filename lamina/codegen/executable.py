@@ -14,8 +14,9 @@ from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
 from lamina.codegen.nests import gather
 from lamina.codegen.passes import simplify
 from lamina.codegen.pointwise_table import COMPUTE
-from lamina.codegen.schedule import Schedule, Step, nodes_of, schedule
+from lamina.codegen.schedule import schedule
 from lamina.codegen.splitting import cut_all
+from lamina.codegen.steps import Schedule, Step, nodes_of
 from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of

@@ -136,8 +136,8 @@ def _signature(value: Any, arrays: list[Any]) -> Any:
     if kind is tuple or kind is list:
         parts = [_signature(part, arrays) for part in value]
         return None if None in parts else (kind, *parts)
-    if kind is bool or kind is int or kind is float or kind is str or value is None:
-        return kind, value
+    if kind is float:
+        return value.hex()  # 0.0 and -0.0 are two
     # A namespace of operations, an enumeration, a dtype. (NumPy's numbers are left to NumPy.)
     return (
         (kind, value) if kind.__hash__ is not None and not isinstance(value, np.generic) else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from lamina.codegen.graph import CALL, Graph, Node, Value, View
-from lamina.codegen.schedule import Schedule, nodes_of, temporaries_of
+from lamina.codegen.steps import Schedule, nodes_of, temporaries_of
 
 ALIGNMENT: Final = 64
 

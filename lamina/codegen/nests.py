@@ -11,7 +11,7 @@ from typing import Final, final
 
 from lamina.codegen.graph import REDUCTION, Graph, Node, Value, View
 from lamina.codegen.ordering import small_first
-from lamina.codegen.schedule import Loop, Nest, Schedule, Step, nodes_of
+from lamina.codegen.steps import Loop, Nest, Schedule, Step, nodes_of
 
 LEAST_SIZE: Final = 1 << 14
 """Smaller loops are in the cache anyway."""

@@ -6,7 +6,7 @@ import heapq
 from math import prod
 
 from lamina.codegen.graph import Node
-from lamina.codegen.schedule import Loop, Schedule, Step, nodes_of
+from lamina.codegen.steps import Loop, Schedule, Step, nodes_of
 
 SMALL: int = 1 << 14
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from lamina.codegen.graph import REDUCTION, Graph, Node, Number, Value, View
 from lamina.codegen.pointwise_table import COSTLY
-from lamina.codegen.schedule import Cut, Loop, Nest, Schedule
+from lamina.codegen.steps import Cut, Loop, Nest, Schedule
 
 LEAST_CYCLES: Final = 30_000
 """Less work than this (about 10 microseconds) is not worth waking a thread for."""

@@ -9,7 +9,8 @@ from lamina.codegen.lowering import lower
 from lamina.codegen.memory import plan_memory
 from lamina.codegen.nests import gather
 from lamina.codegen.passes import simplify
-from lamina.codegen.schedule import Loop, Nest, schedule
+from lamina.codegen.schedule import schedule
+from lamina.codegen.steps import Loop, Nest
 
 pytestmark = pytest.mark.skipif(not machine.is_available(), reason="needs llvmlite")
 

@@ -6,7 +6,7 @@ from codegen.machines import cutting_small_loops, graph_of, machine, recorded
 
 from lamina.codegen.executable import Executable
 from lamina.codegen.lowering import lower
-from lamina.codegen.schedule import Loop
+from lamina.codegen.steps import Loop
 from lamina.devices import thread_count
 
 pytestmark = pytest.mark.skipif(not machine.is_available(), reason="needs llvmlite")

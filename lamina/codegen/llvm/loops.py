@@ -18,8 +18,8 @@ from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
 from lamina.codegen.llvm.moving import Access, Mover
 from lamina.codegen.llvm.operations import OPERATIONS, cast
 from lamina.codegen.llvm.sums import Sum, accumulator_dtype
-from lamina.codegen.schedule import Cut, Loop, Nest
 from lamina.codegen.splitting import axis_order
+from lamina.codegen.steps import Cut, Loop, Nest
 
 
 @final
@@ -34,6 +34,7 @@ class Setting:
         scratch: Gives the address of a reduction's accumulators, if they are apart from its result.
         width: How many lanes a vector has.
         piece: In a task: from where to where it goes along the axis that is cut.
+        is_flat: Whether that is the only axis, of any length when the code runs.
     """
 
     function: Function
@@ -42,6 +43,7 @@ class Setting:
     scratch: Callable[[Node], str | None]
     width: int
     piece: tuple[str, str] | None = None
+    is_flat: bool = False
 
 
 @final
@@ -240,15 +242,20 @@ class LoopWriter:
         """As `_row`. Pieces begin at whole vectors; only the last may end with a part of one."""
         size = self.sizes[-1]
         rest = size % self.width
-        stop = self.function.give(f"and i64 {end}, {-self.width}") if rest else end
+        has_rest = rest or self.setting.is_flat
+        stop = self.function.give(f"and i64 {end}, {-self.width}") if has_rest else end
         with self.mover.only_if(f"icmp ult i64 {begin}, {stop}"):  # noqa: SIM117
             with self.mover.counted(begin, stop, self.width) as index:
                 self._body(block, index, self.width)
-        if rest:
+        if self.setting.is_flat:
+            left = self.function.give(f"sub i64 {end}, {stop}")
+            with self.mover.only_if(f"icmp ne i64 {left}, 0"):
+                self._body(block, stop, left)
+        elif rest:
             with self.mover.only_if(f"icmp eq i64 {end}, {size}"):
                 self._body(block, str(size - rest), rest)
 
-    def _body(self, block: Block, index: str, count: int) -> None:
+    def _body(self, block: Block, index: str, count: int | str) -> None:
         """All nodes for `count` elements from `index` on."""
         known: dict[Any, Lanes] = {}
         for node in self.loop.nodes:
@@ -262,6 +269,7 @@ class LoopWriter:
             self.mover.store(block, access, index, count, known[value])
         for entry in self.sums:
             lanes = self._operand(block, entry.node.operands[0], index, count, known)
+            assert isinstance(count, int)
             entry.add(block, index, count, lanes)
 
     def _apply(self, node: Node, operands: list[Lanes]) -> Lanes:
@@ -271,7 +279,7 @@ class LoopWriter:
         return OPERATIONS[node.op](*operands, kind.kind == "i")
 
     def _operand(
-        self, block: Block, operand: Operand, index: str, count: int, known: dict[Any, Lanes]
+        self, block: Block, operand: Operand, index: str, count: int | str, known: dict[Any, Lanes]
     ) -> Lanes:
         if isinstance(operand, Number):
             return block.constant(KIND_OF[operand.value.dtype.char], operand.value)

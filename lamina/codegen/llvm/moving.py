@@ -51,8 +51,10 @@ class Mover:
         far = self.function.give(f"mul nsw i64 {index}, {step}")
         return self.function.give(f"getelementptr i8, ptr {place}, i64 {far}")
 
-    def mask(self, block: Block, count: int) -> Lanes:
+    def mask(self, block: Block, count: int | str) -> Lanes:
         """One bit for each of the first `count` lanes."""
+        if isinstance(count, str):
+            return block.listed("i64", range(block.width)).compare("ult", block.splat("i64", count))
         return block.listed("i1", [lane < count for lane in range(block.width)])
 
     def broadcast(self, block: Block, access: Access) -> Lanes:
@@ -61,12 +63,16 @@ class Mover:
         scalar = self.function.give(f"load {kind}, ptr {access.place}, align 1")
         return _as_bits(block.splat(kind, scalar), access)
 
-    def load(self, block: Block, access: Access, index: str, count: int) -> Lanes:
-        """The `count` elements from `index` on along the innermost axis."""
+    def load(self, block: Block, access: Access, index: str, count: int | str) -> Lanes:
+        """The `count` elements from `index` on along the innermost axis.
+
+        A count that is known only when the code runs (its name) needs elements without gaps.
+        """
         kind, size = _memory_kind(access.dtype), access.dtype.itemsize
         place = self.stepped(access.place, index, access.strides[-1])
         vector = block.vector(kind)
         if access.strides[-1] != size and block.width > 1:
+            assert isinstance(count, int)
             return _as_bits(self._gathered(block, access, place, count), access)
         if count == block.width:
             lanes = block.give(kind, f"load {vector}, ptr {place}, align {size}")
@@ -91,7 +97,9 @@ class Mover:
             )
         return Lanes(block, kind, result)
 
-    def store(self, block: Block, access: Access, index: str, count: int, lanes: Lanes) -> None:
+    def store(
+        self, block: Block, access: Access, index: str, count: int | str, lanes: Lanes
+    ) -> None:
         """Write the first `count` lanes from `index` on along the innermost axis."""
         kind, size = _memory_kind(access.dtype), access.dtype.itemsize
         if lanes.kind == "i1":
@@ -99,6 +107,7 @@ class Mover:
         place = self.stepped(access.place, index, access.strides[-1])
         vector = block.vector(kind)
         if access.strides[-1] != size and block.width > 1:
+            assert isinstance(count, int)
             self._scatter(access, place, count, lanes)
         elif count == block.width:
             self.function.line(f"store {vector} {lanes.name}, ptr {place}, align {size}")

@@ -7,7 +7,7 @@ becomes a task of its own (see `threads`), which the segment starts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from lamina.codegen.graph import Graph, Node
@@ -17,7 +17,7 @@ from lamina.codegen.llvm.loops import Setting, write_body, writers
 from lamina.codegen.llvm.machine import lane_count
 from lamina.codegen.llvm.products import write_product
 from lamina.codegen.memory import Plan
-from lamina.codegen.schedule import Loop, Nest, Step
+from lamina.codegen.steps import Loop, Nest, Step
 
 
 @final
@@ -83,6 +83,15 @@ def write_segment(
         elif 0 not in step.shape:
             functions += _write_loop(frame, step, f"{name}_task{len(functions)}")
     return functions
+
+
+def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> Function:
+    """A task that does a loop over one axis for a range of it, however long that axis is."""
+    function = Function(name, TASK)
+    frame = _Frame(function, graph, plan, {}, "%worker")
+    setting = replace(frame.setting(("%begin", "%end")), is_flat=True)
+    write_body(loop, writers(loop, setting), setting)
+    return function
 
 
 def _write_loop(frame: _Frame, step: Loop | Nest, task_name: str) -> list[Function]:
