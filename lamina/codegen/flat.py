@@ -19,7 +19,7 @@ from lamina.codegen.passes import simplify
 from lamina.codegen.schedule import schedule
 from lamina.codegen.steps import Cut, Loop, Schedule
 from lamina.codegen.stores import address_of
-from lamina.devices.traced import Recorder, TracedArray
+from lamina.devices.traced import Recorder
 
 _NOMINAL: Final = 1 << 20
 GRAIN: Final = 1 << 14
@@ -35,8 +35,7 @@ class FlatKernel:
     """A function of arrays of one shape, and of numbers, as one loop.
 
     Args:
-        function: Takes the arrays, then the numbers; gives arrays of the same shape, or writes into
-            those that it was given.
+        function: Takes the arrays, then the numbers, and writes into some of the arrays.
         dtypes: Those of the arrays.
         numbers: How many numbers it takes, in the dtype of the first array.
 
@@ -51,9 +50,8 @@ class FlatKernel:
         given = [recorder.input(np.empty(_NOMINAL, kind)) for kind in dtypes]
         given += [recorder.input(np.empty((), dtypes[0])) for _ in range(numbers)]
         with recorder, np.errstate(all="ignore"):
-            result = function(*given)
-        made: list[TracedArray] = [result] if isinstance(result, TracedArray) else [*(result or ())]
-        graph = lower(recorder.program, [array.ref for array in made if array.ref is not None])
+            function(*given)
+        graph = lower(recorder.program, [])
         if len(recorder.inputs) != len(given) or graph.constants:
             raise NotFlat("it reaches other arrays")
         simplify(graph)
@@ -61,9 +59,7 @@ class FlatKernel:
         loop = _only_loop(steps)
         loop.cut = Cut(0, GRAIN, -(-_NOMINAL // GRAIN))
         plan = plan_memory(steps)
-        self.result_dtypes = [graph.values[v.value].dtype for v in graph.read_at_end()]
         self._slots = [plan.slots[value] for value in graph.inputs]
-        self._slots += [plan.slots[view.value] for view in graph.read_at_end()]
         self._count = max(self._slots) + 1
         self._number_dtype = np.dtype(dtypes[0])
         self._numbers = numbers
@@ -72,14 +68,13 @@ class FlatKernel:
         self._task = self._code.address_of("flat")
         self._pool = threads.pool()
 
-    def run(self, arrays: Sequence[Any], numbers: Sequence[float], results: Sequence[Any]) -> None:
-        """Do it for these arrays, all contiguous and of one size; results are written."""
+    def run(self, arrays: Sequence[Any], numbers: Sequence[float]) -> None:
+        """Do it for these arrays, all contiguous and of one size."""
         table = (ctypes.c_int64 * self._count)()
         values = np.array(numbers, self._number_dtype)
         start, step = address_of(values), values.itemsize
         places = [address_of(array) for array in arrays]
         places += [start + k * step for k in range(self._numbers)]
-        places += [address_of(array) for array in results]
         for slot, place in zip(self._slots, places, strict=True):
             table[slot] = place
         self._pool.run(self._task, ctypes.addressof(table), arrays[0].size, GRAIN)

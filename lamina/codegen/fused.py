@@ -18,7 +18,7 @@ import importlib
 import importlib.util
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar, final
 
 import numpy as np
@@ -142,3 +142,53 @@ def _signature(value: Any, arrays: list[Any]) -> Any:
     return (
         (kind, value) if kind.__hash__ is not None and not isinstance(value, np.generic) else None
     )
+
+
+# --- any length ----------------------------------------------------------------------------------
+
+WORK_BEFORE: Final = 4_000_000
+"""Elements (and a few thousand for each call) that NumPy goes through before a loop is compiled."""
+
+_CALL: Final = 4_000
+
+
+@final
+class FlatFunction:
+    """A pointwise function of arrays of one shape, and of numbers: one loop for all lengths.
+
+    It writes into arrays that it is given, which must be contiguous and of one dtype. Without
+    machine code, and before it was worth compiling, NumPy does it step by step.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
+        self._work = 0
+        self._loops: dict[tuple[str, int, int], Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, arrays: Sequence[Any], numbers: Sequence[float]) -> None:
+        """Do it for arrays of one shape."""
+        first = arrays[0]
+        key = first.dtype.char, len(arrays), len(numbers)
+        loop = self._loops.get(key)
+        if loop is None and self._work < WORK_BEFORE:
+            self._work += first.size + _CALL
+        elif loop is None and is_available():
+            loop = self._compiled(key, arrays, len(numbers))
+        if loop:
+            loop.run(arrays, numbers)
+            return
+        with np.errstate(all="ignore"):
+            self._function(*arrays, *numbers)
+
+    def _compiled(self, key: Any, arrays: Sequence[Any], numbers: int) -> Any:
+        """The loop; False if there cannot be one."""
+        with self._lock:
+            if key not in self._loops:
+                flat = importlib.import_module("lamina.codegen.flat")
+                kinds = [array.dtype for array in arrays]
+                try:
+                    self._loops[key] = flat.FlatKernel(self._function, kinds, numbers)
+                except flat.NotFlat:
+                    self._loops[key] = False
+        return self._loops[key]

@@ -12,6 +12,7 @@ from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
 from lamina.ops.data import tensor
 from lamina.optim.optimizer import Optimizer, nonnegative
+from lamina.optim.updates import update_by
 
 __all__ = ["Adam", "AdamW"]
 
@@ -132,14 +133,36 @@ class Adam(Optimizer):
             param, grad, mean, square = (view_as_real(t) for t in (param, grad, mean, square))
             largest = None if largest is None else view_as_real(largest)
 
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        if largest is not None:
-            square = largest.copy_(largest.maximum(square))
+        shares = (1 - beta1, beta2, 1 - beta2)
+        scales = (*_bias_corrections(step, lr, beta1, beta2, param), group["eps"])
+        if largest is None:
+            _step((grad,), (mean, square, param), (*shares, *scales))
+        else:
+            _take_in((grad,), (mean, square), shares)
+            largest.copy_(largest.maximum(square))
+            _descend((mean, largest), (param,), scales)
 
-        step_size, root = _bias_corrections(step, lr, beta1, beta2, param)
-        denominator = (square.sqrt() / root).add_(group["eps"])
-        param.sub_((mean * step_size).div_(denominator))
+
+def _averaged(
+    F: Any, grad: Any, mean: Any, square: Any, share: Any, square_kept: Any, square_share: Any
+) -> None:
+    mean += (grad - mean) * share
+    square *= square_kept
+    square += grad * grad * square_share
+
+
+def _descended(
+    F: Any, mean: Any, square: Any, param: Any, step_size: Any, root: Any, eps: Any
+) -> None:
+    param -= mean * step_size / (F.sqrt(square) / root + eps)
+
+
+def _stepped(F: Any, grad: Any, mean: Any, square: Any, param: Any, *numbers: Any) -> None:
+    _averaged(F, grad, mean, square, *numbers[:3])
+    _descended(F, mean, square, param, *numbers[3:])
+
+
+_take_in, _descend, _step = update_by(_averaged), update_by(_descended), update_by(_stepped)
 
 
 def _bias_corrections(

@@ -7,6 +7,7 @@ from typing import Any
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
 from lamina.optim.optimizer import Optimizer, nonnegative
+from lamina.optim.updates import update_by
 
 __all__ = ["SGD"]
 
@@ -95,10 +96,20 @@ class SGD(Optimizer):
             if buffer is None:
                 buffer = state["momentum_buffer"] = grad.detach().clone()
             else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+                _take_in((grad,), (buffer,), (momentum, 1 - group["dampening"]))
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
         lr = group["lr"]
         if isinstance(lr, Tensor):
-            param.sub_(grad * lr.to(dtype=param.dtype))
-        else:
-            param.add_(grad, alpha=-lr)
+            lr = lr.to(dtype=param.dtype)
+        _descend((grad,), (param,), (lr,))
+
+
+@update_by
+def _take_in(F: Any, grad: Any, buffer: Any, kept: Any, share: Any) -> None:
+    buffer *= kept
+    buffer += grad * share
+
+
+@update_by
+def _descend(F: Any, grad: Any, param: Any, lr: Any) -> None:
+    param -= grad * lr
