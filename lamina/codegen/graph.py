@@ -27,6 +27,7 @@ POINTWISE: Final = "pointwise"
 REDUCTION: Final = "reduction"
 PRODUCT: Final = "product"
 CALL: Final = "call"
+JOIN: Final = "join"
 
 
 def settled(shape: Iterable[int], strides: Iterable[int]) -> tuple[int, ...]:
@@ -117,7 +118,7 @@ class Node:
     """One step: reads operands, makes results.
 
     Attributes:
-        kind: POINTWISE, REDUCTION, PRODUCT or CALL.
+        kind: POINTWISE, REDUCTION, PRODUCT, CALL, or JOIN: its operands lie in the result's memory.
         op: The name of what is done; for calls that of the function.
         operands: What is read. For calls all views in `args` and `kwargs`, in order.
         results: The values that are made.
@@ -155,6 +156,7 @@ class Graph:
         constants: Values whose elements are known.
         outputs: What is asked for.
         writes: (input, view) pairs: what the memory of an input holds in the end.
+        inside: Values that lie in the memory of another one, with that one and the offset in bytes.
     """
 
     values: list[Value] = field(default_factory=list)
@@ -163,6 +165,7 @@ class Graph:
     constants: dict[int, HostArray] = field(default_factory=dict)
     outputs: list[Operand] = field(default_factory=list)
     writes: list[tuple[int, Operand]] = field(default_factory=list)
+    inside: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def new_value(
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None

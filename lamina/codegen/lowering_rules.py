@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lamina.codegen.graph import (
+    JOIN,
     POINTWISE,
     PRODUCT,
     REDUCTION,
@@ -22,6 +23,7 @@ from lamina.codegen.graph import (
     settled,
 )
 from lamina.codegen.pointwise_table import FLOATS, LOGICAL, REDUCTIONS, UFUNCS, is_looped
+from lamina.devices.layouts import dense_strides
 from lamina.devices.recording import Ref, Step
 
 if TYPE_CHECKING:
@@ -327,6 +329,35 @@ def _vecdot(work: Lowering, step: Step, a: Any, b: Any) -> Operand | None:
     return work.add(Node(REDUCTION, "sum", (products,), (), axes=axes), kind.shape, kind.dtype)
 
 
+def _concatenate(work: Lowering, step: Step, arrays: Any, axis: int = 0) -> Operand | None:
+    """Arrays side by side: each is made where it belongs in the result's memory."""
+    kind = work.type_of(step.outputs[0])
+    parts = [operand_of(work, array) for array in arrays]
+    if (
+        axis is None
+        or not is_looped(kind.dtype)
+        or 0 in kind.shape
+        or any(p is None for p in parts)
+    ):
+        return None
+    whole = work.graph.new_value(kind.shape, kind.dtype)
+    steps = dense_strides(kind.shape, kind.dtype.itemsize)
+    offset, made = 0, []
+    for array, part in zip(arrays, parts, strict=True):
+        shape = work.type_of(array).shape
+        if 0 in shape:
+            continue
+        ready = converted(work, part, kind.dtype, shape)
+        if ready is None:
+            return None
+        view = work.add(Node(POINTWISE, "copy", (ready,), ()), shape, kind.dtype, steps)
+        work.graph.inside[view.value] = whole, offset
+        offset += shape[axis] * steps[axis]
+        made.append(view)
+    work.graph.nodes.append(Node(JOIN, "join", tuple(made), (whole,)))
+    return work.graph.whole(whole)
+
+
 _FUNCTIONS: Final[dict[Any, Callable[..., Operand | None]]] = {
     np.where: _where,
     np.astype: _cast,
@@ -341,6 +372,7 @@ _FUNCTIONS: Final[dict[Any, Callable[..., Operand | None]]] = {
     np.full: _full,
     np.full_like: _full,
     np.clip: _clip,
+    np.concatenate: _concatenate,
     np.dot: _dot,
     np.matmul: _dot,
     np.vecdot: _vecdot,

@@ -75,7 +75,10 @@ def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
     for position, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for value in node.results:
-                if value in plan.slots or (not isinstance(step, Node) and value not in step.stored):
+                value = graph.inside.get(value, (value,))[0]
+                if value in plan.slots or value in of_value:
+                    continue
+                if not isinstance(step, Node) and not step.stored.intersection(node.results):
                     continue
                 if node.kind == CALL and node.changes is None:
                     plan.slots[value] = max(plan.slots.values(), default=0) + 1

@@ -33,9 +33,12 @@ def _go(graph: Graph, first: Loop, second: Loop, homes: dict[int, int]) -> bool:
     if size > SMALL_LOOP and not first.touched & second.touched:
         return False
     made = {value: node for node in first.nodes for value in node.results}
+    joined = {graph.inside[value][0] for value in made.keys() & graph.inside.keys()}
     for node in second.nodes:
         for view in node.views():
             maker = made.get(view.value)
+            if view.value in joined:
+                return False
             if maker is not None and (maker.kind == REDUCTION or not graph.is_whole(view)):
                 return False
     return all(

@@ -84,8 +84,10 @@ class _Gathering:
         return self._add(loop)
 
     def _add(self, loop: Loop) -> bool:
+        inside = self.graph.inside
         for node in loop.nodes:
             self.made.update(dict.fromkeys(node.results, node))
+            self.made |= {inside[value][0]: node for value in node.results if value in inside}
         return True
 
     def _goes_along_rows(self, loop: Loop) -> bool:
@@ -150,5 +152,6 @@ def _find_temporaries(schedule: Schedule) -> None:
             for value in node.results:
                 kind = graph.values[value]
                 by_rows = kind.strides == Value.by_rows(kind.shape, kind.dtype).strides
-                if value in step.stored - wanted - outside and by_rows and not crosses:
+                is_part = value in graph.inside
+                if value in step.stored - wanted - outside and by_rows and not crosses | is_part:
                     step.temporaries.add(value)

@@ -39,20 +39,22 @@ def _rank(step: Step) -> int:
 
 def _needs(schedule: Schedule) -> list[set[int]]:
     """For each step the numbers of those that must come before it."""
-    maker: dict[int, int] = {}
+    inside = schedule.graph.inside
+    makers: dict[int, set[int]] = {}
     readers: dict[int, set[int]] = {}
     for k, step in enumerate(schedule.steps):
         for node in nodes_of(step):
-            maker.update(dict.fromkeys(node.results, k))
+            for value in node.results:
+                makers.setdefault(inside.get(value, (value,))[0], set()).add(k)
             for view in node.views():
                 readers.setdefault(view.value, set()).add(k)
     needs: list[set[int]] = []
     last_impure: int | None = None
     for k, step in enumerate(schedule.steps):
-        needed = {
-            maker[v.value] for node in nodes_of(step) for v in node.views() if v.value in maker
-        }
+        needed: set[int] = set()
         for node in nodes_of(step):
+            for view in node.views():
+                needed |= makers.get(view.value, set())
             for value in node.results:  # inputs are overwritten when all have read them
                 needed |= readers.get(schedule.homes.get(value, -1), set())
         if isinstance(step, Node) and not step.is_pure:

@@ -12,6 +12,7 @@ from typing import final
 from lamina.codegen.copies import copied, copying
 from lamina.codegen.graph import (
     CALL,
+    JOIN,
     PRODUCT,
     REDUCTION,
     Graph,
@@ -99,7 +100,7 @@ class _Placing:
         self.homes = homes
         self.steps: list[Step] = []
         self.made_at: dict[int, int] = {}
-        self.is_reduced: set[int] = set()
+        self.is_in_memory: set[int] = set()  # what no register of its loop holds
         self.readers: dict[int, list[tuple[int, View]]] = {}
 
     def run(self) -> list[Step]:
@@ -107,13 +108,15 @@ class _Placing:
             position = self._place(node)
             for value in node.results:
                 self.made_at[value] = position
-                if node.kind == REDUCTION:
-                    self.is_reduced.add(value)
+                if node.kind in (REDUCTION, JOIN):
+                    self.is_in_memory.add(value)
             for view in node.views():
                 self.readers.setdefault(view.value, []).append((position, view))
         return self.steps
 
     def _place(self, node: Node) -> int:
+        if node.kind == JOIN:  # nothing to do: it is there when all its parts are
+            return max(self.made_at[view.value] for view in node.views())
         if node.kind in (PRODUCT, CALL):
             self.steps.append(node)
             return len(self.steps) - 1
@@ -150,7 +153,7 @@ class _Placing:
         step = self.steps[made]
         is_in_register = (
             isinstance(step, Loop)
-            and view.value not in self.is_reduced
+            and view.value not in self.is_in_memory
             and self.graph.is_whole(view)
         )
         return made if is_in_register else made + 1

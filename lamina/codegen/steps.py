@@ -124,7 +124,9 @@ class Schedule:
         for node in loop.nodes:
             text = self.graph.line(node)
             for value in node.results:
-                if value in self.homes:
+                if value in self.graph.inside:
+                    text += f"  -> part of %{self.graph.inside[value][0]}"
+                elif value in self.homes:
                     text += f"  -> %{self.homes[value]}"
                 elif value in loop.stored:
                     text += "  -> row" if value in temporaries else "  -> memory"

@@ -20,6 +20,7 @@ BINARY += [
     lambda x, y: np.copysign(x, np.where(np.isnan(y), 1, y)),
 ]
 EXACT = {np.negative, np.absolute, np.floor, np.sign}
+STEPS = ["unary", "binary", "binary", "write", "slice", "sum", "max", "T", "join"]
 SHAPES = [(), (1,), (7,), (16,), (3, 5), (1, 33), (4, 1), (0, 3), (2, 3, 17), (5, 1, 2), (40, 16)]
 
 
@@ -53,7 +54,7 @@ def programs(draw):
     steps = draw(
         st.lists(
             st.tuples(
-                st.sampled_from(["unary", "binary", "binary", "write", "slice", "sum", "max", "T"]),
+                st.sampled_from(STEPS),
                 st.integers(0, 99), st.integers(0, 99), st.integers(0, 99),
             ),
             min_size=1, max_size=9,
@@ -89,6 +90,8 @@ def step(what, x, y, choice):
         return [np.max(x, axis=choice % x.ndim)]
     elif what == "T":
         return [np.transpose(x)]
+    elif what == "join" and x.ndim:
+        return [np.concatenate([x, y, x + 1][: 2 + choice % 2], axis=choice % x.ndim)]
     return []
 
 

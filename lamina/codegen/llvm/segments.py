@@ -40,6 +40,10 @@ class _Frame:
     def address(self, value: int) -> str:
         """Where a value begins."""
         plan = self.plan
+        if value in self.graph.inside:
+            whole, offset = self.graph.inside[value]
+            place = self.address(whole)
+            return self.function.give(f"getelementptr i8, ptr {place}, i64 {offset}")
         if value in plan.slots:
             return self._base_of(plan.slots[value])
         place = self._in_arena(plan.offsets[value] + self.graph.values[value].lead)

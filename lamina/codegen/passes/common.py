@@ -25,8 +25,9 @@ def share_common(graph: Graph) -> None:
         if node.kind == CALL:
             kept.append(node)
             continue
+        is_part = not graph.inside.keys().isdisjoint(node.results)
         node.operands = tuple(map(renamed, node.operands))
-        first = seen.setdefault(_key(graph, node), node)
+        first = node if is_part else seen.setdefault(_key(graph, node), node)
         if first is node:
             kept.append(node)
         else:

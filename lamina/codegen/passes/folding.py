@@ -36,9 +36,10 @@ def fold(graph: Graph) -> None:
     for node in graph.nodes:
         if node.kind != POINTWISE:
             continue
+        is_part = node.results[0] in graph.inside  # it is wanted just there
         node.operands = tuple(map(found, node.operands))
         _respell(node)
-        result = _folded(graph, node)
+        result = None if is_part else _folded(graph, node)
         if result is not None:
             known[node.results[0]] = result
     _substitute(graph, found)
