@@ -179,14 +179,15 @@ class Executable:
 
     def _product(self, node: Node) -> Work:
         view, out = self._store.view, self.graph.whole(node.results[0])
-        left, right = node.operands
-        assert isinstance(left, View)
-        assert isinstance(right, View)
+        left, right, *addend = node.views()
 
         def work() -> None:
             np.matmul(view(left), view(right), out=view(out))
 
-        return work
+        def added() -> None:
+            np.add(view(addend[0]), np.matmul(view(left), view(right)), out=view(out))
+
+        return added if addend else work
 
     def _call(self, node: Node) -> Work:
         if node.changes is not None:

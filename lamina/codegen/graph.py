@@ -124,7 +124,8 @@ class Node:
         results: The values that are made.
         axes: Which axes a reduction takes away.
         function, args, kwargs: What a call calls.
-        changes: For calls that write: which operand is written into. The result is its new value.
+        changes: For calls that write: which operand is written into; for products: what they are
+            added to. The result is its new value.
         is_pure: Whether it may be left out or done once instead of twice.
     """
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from codegen.machines import graph_of, recorded
+from codegen.machines import WAYS, compiled, graph_of, recorded
 
 from lamina.codegen.lowering import lower
 from lamina.codegen.passes import drop_dead, fold, share_common, simplify
@@ -93,3 +93,43 @@ def test_copies_of_fresh_values_are_forwarded():
         "%3: float32[3] = multiply(%1, 2.0)",
         "return %3",
     ]
+
+
+# --- sums of products ----------------------------------------------------------------------------
+
+
+def products_of(count):
+    rng = np.random.default_rng(5)
+    return [rng.standard_normal((6, 4)).astype(np.float32) for _ in range(2 * count)]
+
+
+def summed(*arrays):
+    total = arrays[0].T @ arrays[1]
+    for x, y in zip(arrays[2::2], arrays[3::2], strict=True):
+        total = total + x.T @ y
+    return total
+
+
+@pytest.mark.parametrize("native", WAYS)
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_sum_of_products_is_made_in_one_piece_of_memory(native, count):
+    arrays = products_of(count)
+    graph = graph_of(summed, *arrays)
+    simplify(graph)
+    assert [node.kind for node in graph.nodes] == ["product"] * count
+    np.testing.assert_allclose(
+        compiled(summed, *arrays, native=native)(*arrays)[0], summed(*arrays), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("native", WAYS)
+def test_a_product_that_others_read_is_not_added_to(native):
+    def function(a, b, c, d):
+        first, second = a.T @ b, c.T @ d
+        return first + second, first * 2, (first + second) @ second
+
+    arrays = products_of(2)
+    for actual, expected in zip(
+        compiled(function, *arrays, native=native)(*arrays), function(*arrays), strict=True
+    ):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)

@@ -23,22 +23,30 @@ def address_of_gemm(char: str) -> int | None:
 
 
 def write_product(
-    function: Function, graph: Graph, node: Node, address: Callable[[int], str]
+    function: Function, graph: Graph, node: Node, address: Callable[[int], str], is_in_place: bool
 ) -> None:
-    """Write one product, or a stack of them."""
-    left, right = node.operands
-    assert isinstance(left, View)
-    assert isinstance(right, View)
+    """Write one product, or a stack of them.
+
+    Where it is added to something, that lies in the result's memory already, or is copied there.
+    """
+    left, right, *addend = (operand for operand in node.operands if isinstance(operand, View))
     out = graph.whole(node.results[0])
     count = len(out.shape) - 2
     batches = [_batch_strides(view, count) for view in (left, right, out)]
     places = [_at(function, address(view.value), view.offset) for view in (left, right, out)]
+    if addend and not is_in_place:
+        source = address(addend[0].value)
+        function.declare("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        size = graph.values[out.value].nbytes
+        function.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {places[2]}, ptr {source}, i64 {size}, i1 false)"
+        )
     _stacked(
         function,
         out.shape[:-2],
         batches,
         places,
-        functools.partial(_gemm, function, left, right, out),
+        functools.partial(_gemm, function, left, right, out, bool(addend)),
     )
 
 
@@ -86,17 +94,19 @@ def _lies(view: View) -> tuple[int, int]:
     return _TRANSPOSED, max(across // size if columns > 1 else rows, rows, 1)
 
 
-def _gemm(function: Function, left: View, right: View, out: View, places: list[str]) -> None:
+def _gemm(
+    function: Function, left: View, right: View, out: View, is_added: bool, places: list[str]
+) -> None:
     char = out.dtype.char
     kind = _KINDS[char]
     (rows, inner), columns = left.shape[-2:], right.shape[-1]
     (how_left, step_left), (how_right, step_right) = _lies(left), _lies(right)
-    one, zero = literal(kind, 1), literal(kind, 0)
+    one, kept = literal(kind, 1), literal(kind, 1 if is_added else 0)
     arguments = [
         f"i32 {_ROW_MAJOR}", f"i32 {how_left}", f"i32 {how_right}",
         f"i64 {rows}", f"i64 {columns}", f"i64 {inner}", f"{kind} {one}",
         f"ptr {places[0]}", f"i64 {step_left}", f"ptr {places[1]}", f"i64 {step_right}",
-        f"{kind} {zero}", f"ptr {places[2]}", f"i64 {columns}",
+        f"{kind} {kept}", f"ptr {places[2]}", f"i64 {columns}",
     ]  # fmt: skip
     target = function.give(f"inttoptr i64 {address_of_gemm(char)} to ptr")
     function.line(f"call void {target}({', '.join(arguments)})")

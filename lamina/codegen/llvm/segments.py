@@ -83,7 +83,8 @@ def write_segment(
     frame = _Frame(functions[0], graph, plan, scratch)
     for step in steps:
         if isinstance(step, Node):
-            write_product(frame.function, graph, step, frame.address)
+            is_in_place = step.results[0] in plan.in_place
+            write_product(frame.function, graph, step, frame.address, is_in_place)
         elif 0 not in step.shape:
             functions += _write_loop(frame, step, f"{name}_task{len(functions)}")
     return functions

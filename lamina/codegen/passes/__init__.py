@@ -1,11 +1,12 @@
 """What is done to a graph before it is scheduled; each pass changes the graph it is given."""
 
 from lamina.codegen.graph import Graph
+from lamina.codegen.passes.accumulating import accumulate
 from lamina.codegen.passes.common import share_common
 from lamina.codegen.passes.dead import drop_dead
 from lamina.codegen.passes.folding import fold
 
-__all__ = ["drop_dead", "fold", "share_common", "simplify"]
+__all__ = ["accumulate", "drop_dead", "fold", "share_common", "simplify"]
 
 
 def simplify(graph: Graph) -> None:
@@ -14,3 +15,4 @@ def simplify(graph: Graph) -> None:
     share_common(graph)
     fold(graph)
     drop_dead(graph)
+    accumulate(graph)
