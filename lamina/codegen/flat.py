@@ -5,7 +5,6 @@ Such a kernel is compiled once for its dtypes. What updates a parameter in an op
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
@@ -63,21 +62,55 @@ class FlatKernel:
         self._count = max(self._slots) + 1
         self._number_dtype = np.dtype(dtypes[0])
         self._numbers = numbers
-        function_text = segments.write_flat("flat", loop, graph, plan)
-        self._code = machine.Machine(ir.module([function_text]))
-        self._task = self._code.address_of("flat")
+        loops = [segments.write_flat("flat", loop, graph, plan)]
+        self._code = machine.Machine(ir.module(loops) + _PIECES)
+        self._task = self._code.address_of("pieces")
         self._pool = threads.pool()
 
-    def run(self, arrays: Sequence[Any], numbers: Sequence[float]) -> None:
-        """Do it for these arrays, all contiguous and of one size."""
-        table = (ctypes.c_int64 * self._count)()
+    def run(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
+        """Do it for each row of arrays, all of them contiguous and of one size."""
+        tables = np.empty((len(rows), self._count), np.int64)
         values = np.array(numbers, self._number_dtype)
         start, step = address_of(values), values.itemsize
-        places = [address_of(array) for array in arrays]
-        places += [start + k * step for k in range(self._numbers)]
-        for slot, place in zip(self._slots, places, strict=True):
-            table[slot] = place
-        self._pool.run(self._task, ctypes.addressof(table), arrays[0].size, GRAIN)
+        count = len(rows[0])
+        for k, slot in enumerate(self._slots[:count]):
+            tables[:, slot] = [address_of(row[k]) for row in rows]
+        for k, slot in enumerate(self._slots[count:]):
+            tables[:, slot] = start + k * step
+        place, width = address_of(tables), self._count * tables.itemsize
+        pieces = np.array(
+            [
+                (place + k * width, begin, min(begin + GRAIN, row[0].size))
+                for k, row in enumerate(rows)
+                for begin in range(0, row[0].size, GRAIN)
+            ],
+            np.int64,
+        )
+        total = sum(row[0].size for row in rows)
+        grain = 1 if total > GRAIN else len(pieces)  # little work is not shared
+        self._pool.run(self._task, address_of(pieces), len(pieces), grain)
+
+
+_PIECES: Final = f"""
+define void @pieces({ir.TASK}) #0 {{
+entry:
+  br label %next
+next:
+  %index = phi i64 [ %begin, %entry ], [ %following, %next ]
+  %piece = getelementptr [3 x i64], ptr %table, i64 %index
+  %first_at = getelementptr i64, ptr %piece, i64 1
+  %last_at = getelementptr i64, ptr %piece, i64 2
+  %addresses = load ptr, ptr %piece
+  %first = load i64, ptr %first_at
+  %last = load i64, ptr %last_at
+  call void @flat(ptr %addresses, i64 %first, i64 %last, i64 %worker)
+  %following = add i64 %index, 1
+  %has_more = icmp ult i64 %following, %end
+  br i1 %has_more, label %next, label %done
+done:
+  ret void
+}}
+"""
 
 
 def _only_loop(steps: Schedule) -> Loop:

@@ -152,6 +152,10 @@ WORK_BEFORE: Final = 4_000_000
 _CALL: Final = 4_000
 
 
+LEAST_FLAT: Final = 1024
+"""Elements of arrays that machine code goes through: with fewer NumPy's own steps are as fast."""
+
+
 @final
 class FlatFunction:
     """A pointwise function of arrays of one shape, and of numbers: one loop for all lengths.
@@ -166,20 +170,27 @@ class FlatFunction:
         self._loops: dict[tuple[str, int, int], Any] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, arrays: Sequence[Any], numbers: Sequence[float]) -> None:
-        """Do it for arrays of one shape."""
-        first = arrays[0]
-        key = first.dtype.char, len(arrays), len(numbers)
-        loop = self._loops.get(key)
-        if loop is None and self._work < WORK_BEFORE:
-            self._work += first.size + _CALL
-        elif loop is None and is_available():
-            loop = self._compiled(key, arrays, len(numbers))
+    def __call__(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
+        """Do it for each row: arrays of one shape."""
+        large = [row for row in rows if row[0].size >= LEAST_FLAT]
+        loop = self._loop(large, len(numbers)) if large else None
         if loop:
-            loop.run(arrays, numbers)
-            return
+            loop.run(large, numbers)
         with np.errstate(all="ignore"):
-            self._function(*arrays, *numbers)
+            for row in rows:
+                if not loop or row[0].size < LEAST_FLAT:
+                    self._function(*row, *numbers)
+
+    def _loop(self, rows: Sequence[Sequence[Any]], numbers: int) -> Any:
+        """The compiled loop, if there is one, or if it is time for one."""
+        key = rows[0][0].dtype.char, len(rows[0]), numbers
+        loop = self._loops.get(key)
+        if loop is not None:
+            return loop
+        if self._work < WORK_BEFORE:
+            self._work += sum(row[0].size + _CALL for row in rows)
+            return None
+        return self._compiled(key, rows[0], numbers) if is_available() else None
 
     def _compiled(self, key: Any, arrays: Sequence[Any], numbers: int) -> Any:
         """The loop; False if there cannot be one."""

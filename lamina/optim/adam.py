@@ -12,7 +12,7 @@ from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
 from lamina.ops.data import tensor
 from lamina.optim.optimizer import Optimizer, nonnegative
-from lamina.optim.updates import update_by
+from lamina.optim.updates import Row, Update
 
 __all__ = ["Adam", "AdamW"]
 
@@ -112,7 +112,14 @@ class Adam(Optimizer):
         if amsgrad:
             state["max_exp_avg_sq"] = zeros_like(param)
 
-    def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
+        rows: list[Row] = []
+        for param, grad in pairs:
+            self._prepare(param, grad, group, rows)
+        _step.all(rows)
+
+    def _prepare(self, param: Tensor, grad: Tensor, group: dict[str, Any], rows: list[Row]) -> None:
+        """Append what a step is for one parameter, or make it at once where it is unusual."""
         state = self.state[param]
         if not state:
             self._start(param, state, group["amsgrad"])
@@ -136,11 +143,11 @@ class Adam(Optimizer):
         shares = (1 - beta1, beta2, 1 - beta2)
         scales = (*_bias_corrections(step, lr, beta1, beta2, param), group["eps"])
         if largest is None:
-            _step((grad,), (mean, square, param), (*shares, *scales))
-        else:
-            _take_in((grad,), (mean, square), shares)
-            largest.copy_(largest.maximum(square))
-            _descend((mean, largest), (param,), scales)
+            rows.append(Row((grad,), (mean, square, param), (*shares, *scales)))
+            return
+        _take_in.all([Row((grad,), (mean, square), shares)])
+        largest.copy_(largest.maximum(square))
+        _descend.all([Row((mean, largest), (param,), scales)])
 
 
 def _averaged(
@@ -162,7 +169,7 @@ def _stepped(F: Any, grad: Any, mean: Any, square: Any, param: Any, *numbers: An
     _descended(F, mean, square, param, *numbers[3:])
 
 
-_take_in, _descend, _step = update_by(_averaged), update_by(_descended), update_by(_stepped)
+_take_in, _descend, _step = Update(_averaged), Update(_descended), Update(_stepped)
 
 
 def _bias_corrections(

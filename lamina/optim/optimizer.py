@@ -1,8 +1,9 @@
 """`Optimizer`: parameter groups, their settings, the state of each parameter, and the step.
 
-An optimizer states its formula once, for one parameter, in `_update`; the loop over groups, the
-closure and the hooks are here. The formulas are plain arithmetic on tensors and read no tensor's
-value into Python, so a step can be captured and compiled as it stands.
+An optimizer states its formula once, for one parameter, in `_update` (or for all parameters of a
+group, in `_update_all`); the loop over groups, the closure and the hooks are here. The formulas are
+plain arithmetic on tensors and read no tensor's value into Python, so a step can be captured and
+compiled as it stands.
 """
 
 from __future__ import annotations
@@ -237,11 +238,15 @@ class Optimizer:
                 loss = closure()
         with set_grad_enabled(bool(self.defaults.get("differentiable", False))):
             for group in self.param_groups:
-                for param in group["params"]:
-                    grad = param.grad
-                    if grad is not None:
-                        self._update(param, grad, group)
+                found = [(param, param.grad) for param in group["params"]]
+                pairs = [(param, grad) for param, grad in found if grad is not None]
+                self._update_all(pairs, group)
         return loss
+
+    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
+        """Change the parameters of a group, each given with its gradient."""
+        for param, grad in pairs:
+            self._update(param, grad, group)
 
     def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         """Change one parameter in place; `self.state[param]` is an empty dict the first time."""

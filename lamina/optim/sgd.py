@@ -7,7 +7,7 @@ from typing import Any
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
 from lamina.optim.optimizer import Optimizer, nonnegative
-from lamina.optim.updates import update_by
+from lamina.optim.updates import Row, Update
 
 __all__ = ["SGD"]
 
@@ -84,32 +84,53 @@ class SGD(Optimizer):
             for name in ("nesterov", "maximize", "foreach", "differentiable", "fused"):
                 group.setdefault(name, None if name in ("foreach", "fused") else False)
 
-    def _update(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        if group["maximize"]:
-            grad = -grad
-        if group["weight_decay"] != 0:
-            grad = grad.add(param, alpha=group["weight_decay"])
+    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
         momentum = group["momentum"]
+        if group["maximize"]:
+            pairs = [(param, -grad) for param, grad in pairs]
+        if group["weight_decay"] != 0:
+            decay = group["weight_decay"]
+            pairs = [(param, grad.add(param, alpha=decay)) for param, grad in pairs]
         if momentum != 0:
+            buffers = self._moved_on(pairs, (momentum, 1 - group["dampening"]))
+            if group["nesterov"]:
+                buffers = [
+                    grad.add(buffer, alpha=momentum)
+                    for (_, grad), buffer in zip(pairs, buffers, strict=True)
+                ]
+            pairs = [(param, buffer) for (param, _), buffer in zip(pairs, buffers, strict=True)]
+        lr = group["lr"]
+        is_tensor = isinstance(lr, Tensor)
+        _descend.all(
+            [
+                Row((grad,), (param,), (lr.to(dtype=param.dtype) if is_tensor else lr,))
+                for param, grad in pairs
+            ]
+        )
+
+    def _moved_on(
+        self, pairs: list[tuple[Tensor, Tensor]], shares: tuple[float, float]
+    ) -> list[Tensor]:
+        """The momentum of each parameter, with its gradient taken in."""
+        rows: list[Row] = []
+        for param, grad in pairs:
             state = self.state[param]
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                buffer = state["momentum_buffer"] = grad.detach().clone()
+                state["momentum_buffer"] = grad.detach().clone()
             else:
-                _take_in((grad,), (buffer,), (momentum, 1 - group["dampening"]))
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        lr = group["lr"]
-        if isinstance(lr, Tensor):
-            lr = lr.to(dtype=param.dtype)
-        _descend((grad,), (param,), (lr,))
+                rows.append(Row((grad,), (buffer,), shares))
+        _take_in.all(rows)
+        return [self.state[param]["momentum_buffer"] for param, _ in pairs]
 
 
-@update_by
-def _take_in(F: Any, grad: Any, buffer: Any, kept: Any, share: Any) -> None:
+def _taken_in(F: Any, grad: Any, buffer: Any, kept: Any, share: Any) -> None:
     buffer *= kept
     buffer += grad * share
 
 
-@update_by
-def _descend(F: Any, grad: Any, param: Any, lr: Any) -> None:
+def _descended(F: Any, grad: Any, param: Any, lr: Any) -> None:
     param -= grad * lr
+
+
+_take_in, _descend = Update(_taken_in), Update(_descended)

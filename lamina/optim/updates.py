@@ -8,8 +8,9 @@ devices, views) on the tensors, operation by operation.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -23,48 +24,55 @@ from lamina.core.tensor import Tensor, cell_of
 from lamina.core.versions import INFERENCE
 
 Formula = Callable[..., None]
-Update = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Any]], None]
 
 
-def update_by(formula: Formula) -> Update:
-    """Make a formula `(F, *sources, *targets, *numbers)` a function of tensors.
+class Row(NamedTuple):
+    """What a formula is given for one parameter: what it reads, what it writes, and numbers."""
+
+    sources: tuple[Tensor, ...]
+    targets: tuple[Tensor, ...]
+    numbers: tuple[Any, ...]
+
+
+@final
+class Update:
+    """A formula `(F, *sources, *targets, *numbers)` as a function of tensors.
 
     `F` has the operations by name. Targets are written with `+=` and the like, sources only read.
-    Returns a function of the sources, the targets, and the numbers.
     """
 
-    def on_arrays(*args: Any) -> None:
-        formula(raw, *args)
+    def __init__(self, formula: Formula) -> None:
+        self._formula = formula
+        self._loop = FlatFunction(functools.partial(formula, raw))
 
-    loop = FlatFunction(on_arrays)
-
-    def update(
-        sources: Sequence[Tensor], targets: Sequence[Tensor], numbers: Sequence[Any]
-    ) -> None:
-        arrays = _plain_arrays(sources, targets, numbers)
-        if arrays is None:
-            formula(traced, *sources, *targets, *numbers)
+    def all(self, rows: Sequence[Row]) -> None:
+        """Apply the formula to each row. No row may read what another one writes."""
+        if door.is_watched or state.grad_enabled:
+            for row in rows:
+                self._formula(traced, *row.sources, *row.targets, *row.numbers)
             return
-        loop(arrays, numbers)
+        ready: dict[Any, list[list[Any]]] = {}
         code, lasti = here()
-        for target in targets:
-            cell_of(target).bump(code, lasti)
+        for row in rows:
+            arrays = _plain_arrays(row)
+            if arrays is None:
+                self._formula(traced, *row.sources, *row.targets, *row.numbers)
+                continue
+            ready.setdefault((arrays[0].dtype, row.numbers), []).append(arrays)
+            for target in row.targets:
+                cell_of(target).bump(code, lasti)
+        for (_, numbers), alike in ready.items():
+            self._loop(alike, numbers)
 
-    return update
 
-
-def _plain_arrays(
-    sources: Sequence[Tensor], targets: Sequence[Tensor], numbers: Sequence[Any]
-) -> list[Any] | None:
-    """The arrays of all tensors, if a loop may go through them side by side."""
-    if door.is_watched or state.grad_enabled:
-        return None
+def _plain_arrays(row: Row) -> list[Any] | None:
+    """The arrays of all tensors of a row, if a loop may go through them side by side."""
     arrays: list[Any] = []
-    first = sources[0]._array
+    first = row.sources[0]._array
     kind, shape = first.dtype, first.shape
     if kind is not FLOAT32 and kind is not FLOAT64:
         return None
-    for tensor in (*sources, *targets):
+    for tensor in row.sources:
         array = tensor._array
         if (
             array.__class__ is not np.ndarray
@@ -74,13 +82,18 @@ def _plain_arrays(
         ):
             return None
         arrays.append(array)
-    for target in targets:
+    for tensor in row.targets:
+        array = tensor._array
         if (
-            target._view is not None
-            or target._cell is INFERENCE
-            or not target._array.flags.writeable
-            or is_data(target)
+            array.__class__ is not np.ndarray
+            or array.dtype is not kind
+            or array.shape != shape
+            or not array.flags.carray  # contiguous, aligned and writable
+            or tensor._view is not None
+            or tensor._cell is INFERENCE
+            or is_data(tensor)
         ):
             return None
-    is_known = all(number.__class__ in (float, int) for number in numbers)
+        arrays.append(array)
+    is_known = all(number.__class__ is float or number.__class__ is int for number in row.numbers)
     return arrays if is_known else None
