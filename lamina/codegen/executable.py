@@ -196,6 +196,7 @@ class Executable:
         assert function is not None
         slots = [plan.slots[value] for value in node.results]
         kinds = [self.graph.values[value] for value in node.results]
+        wholes = [self.graph.whole(value) for value in node.results]
         given = {view.value for view in self.graph.read_at_end()} | self.schedule.homes.keys()
         is_given = [value in given for value in node.results]  # memory that is there already
 
@@ -203,9 +204,10 @@ class Executable:
             args, kwargs = replace((node.args, node.kwargs), (View,), store.view)
             with np.errstate(all="ignore"):
                 results = arrays_of(function(*args, **kwargs))
-            for slot, kind, has_memory, array in zip(slots, kinds, is_given, results, strict=True):
+            found = zip(slots, wholes, kinds, is_given, results, strict=True)
+            for slot, whole, kind, has_memory, array in found:
                 if has_memory:
-                    np.copyto(store.arrays[slot], array)
+                    np.copyto(store.view(whole), array)
                 else:
                     store.bind(slot, _owned(np.asarray(array), kind))
 

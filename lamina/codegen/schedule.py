@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import final
 
+from lamina.codegen.collapsing import collapse
 from lamina.codegen.copies import copied, copying
 from lamina.codegen.graph import (
     CALL,
@@ -27,6 +28,8 @@ from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Schedule, Step, n
 def schedule(graph: Graph, fuse: bool = True) -> Schedule:
     """Put the nodes of a graph into loops and an order; without `fuse` each into its own."""
     homes = _with_copies(graph)
+    if fuse:
+        collapse(graph)
     steps = _Placing(graph, homes, fuse).run()
     if fuse:
         steps = merge_loops(graph, steps, homes)

@@ -48,8 +48,12 @@ class _Result:
     def __init__(self, graph: Graph, view: View, slot: int) -> None:
         self.view = view
         self.slot = slot
-        self.is_whole = graph.is_whole(view)
-        self.make = maker_of(graph.values[view.value])
+        kind = graph.values[view.value]
+        # Loops may have taken axes of the value together: what is asked for is the view.
+        shown = Value(view.shape, view.dtype, view.strides)
+        covers = shown.is_dense and shown.nbytes == kind.nbytes and not view.offset
+        self.is_whole = covers or graph.is_whole(view)
+        self.make = maker_of(shown if covers else kind)
         self.pooled: Any = None
 
 
@@ -140,7 +144,7 @@ class Store:
 
     def _seen(self, array: Any, view: View) -> Any:
         """An array seen through a view of its value."""
-        if self._graph.is_whole(view):
+        if self._graph.is_whole(view) and array.shape == view.shape:
             return array
         return _shown(array, view.offset, view)
 
