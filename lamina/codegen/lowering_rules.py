@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -290,12 +291,17 @@ def _dot(work: Lowering, step: Step, a: Any, b: Any) -> Operand | None:
     return work.add(node, kind.shape, kind.dtype)
 
 
+_STARTS: Final = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+
+
 def _reduction(work: Lowering, step: Step, a: Any, axis: Any = 0, *rest: Any, **kw: Any) -> Any:
     """A reduction; its result is seen through the recorded shape, which may keep the axes."""
     if not is_method(step.function, "reduce") and not rest and axis == 0 and len(step.args) < 2:
         axis = step.kwargs.get("axis", None)
     kw = {k: v for k, v in kw.items() if k not in ("axis", "keepdims") and v is not None}
     source, name = operand_of(work, a), REDUCTIONS[step.function]
+    if kw.get("initial") == _STARTS[name]:
+        del kw["initial"]  # where sums begin anyway
     kind = work.type_of(step.outputs[0])
     if rest or kw.keys() - {"dtype"} or not isinstance(source, View) or not is_looped(kind.dtype):
         return None
