@@ -5,11 +5,20 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import logging
+import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
+from lamina.codegen import cache
+from lamina.version import __version__
+
 NativeFunction = Callable[[int], None]
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_SPEED_LEVEL: Final = 2
+_PASSES: Final = {"loop_vectorization": False, "slp_vectorization": False, "loop_unrolling": False}
+
+_log: Final = logging.getLogger(__name__)
 
 
 @functools.cache
@@ -23,20 +32,27 @@ class _Target(NamedTuple):
     make_machine: Callable[[], Any]
     width: int
     attributes: str
+    identity: tuple[str, ...]  # all but a module's text that decides about its machine code
 
 
 @functools.cache
 def _target() -> _Target:
-    import llvmlite.binding as binding  # only where the extra `full` is installed
+    import llvmlite  # only where the extra `full` is installed
+    import llvmlite.binding as binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     features = binding.get_host_cpu_features()
+    triple, cpu, flags = (
+        binding.get_default_triple(),
+        binding.get_host_cpu_name(),
+        features.flatten(),
+    )
     make_machine = functools.partial(
-        binding.Target.from_default_triple().create_target_machine,
-        cpu=binding.get_host_cpu_name(),
-        features=features.flatten(),
-        opt=2,
+        binding.Target.from_triple(triple).create_target_machine,
+        cpu=cpu,
+        features=flags,
+        opt=_SPEED_LEVEL,
         jit=True,
     )
     bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
@@ -44,7 +60,9 @@ def _target() -> _Target:
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" '
         f'"min-legal-vector-width"="{bits}" }}'
     )
-    return _Target(binding, make_machine, bits // 32, attributes)
+    versions = (__version__, llvmlite.__version__, str(binding.llvm_version_info))
+    identity = (*versions, triple, cpu, flags, f"{_SPEED_LEVEL} {_PASSES}")
+    return _Target(binding, make_machine, bits // 32, attributes, identity)
 
 
 def lane_count() -> int:
@@ -57,21 +75,16 @@ class Machine:
     """The functions of a module; keeps their memory alive.
 
     Args:
-        text: The module. Functions that carry `#0` may use the machine's whole vectors.
+        text: The module. Functions that carry `#0` may use the machine's whole vectors. Addresses
+            of this process do not belong in it: no other one would find its code in the cache.
     """
 
     def __init__(self, text: str) -> None:
-        target = _target()
-        binding = target.binding
-        module = binding.parse_assembly(text + target.attributes)
-        module.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.slp_vectorization = False
-        options.loop_unrolling = False
-        machine = target.make_machine()
-        builder = binding.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        self._engine = binding.create_mcjit_compiler(module, machine)  # it owns both from now on
+        binding = _target().binding
+        code = _object_code(text)
+        empty = binding.parse_assembly("")
+        self._engine = binding.create_mcjit_compiler(empty, _target().make_machine())  # owns both
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def address_of(self, name: str) -> int:
@@ -85,5 +98,34 @@ class Machine:
 
 
 def add_symbol(name: str, address: int) -> None:
-    """Let modules that are compiled from now on call what is at an address by a name."""
+    """Let modules that are loaded from now on call what is at an address by a name."""
     _target().binding.add_symbol(name, address)
+
+
+def _object_code(text: str) -> bytes:
+    """The machine code of a module, as an object file: kept from before, or compiled now."""
+    target = _target()
+    text += target.attributes
+    key = cache.key_of(text, *target.identity)
+    code = cache.find(key)
+    if code is None:
+        started = time.perf_counter()
+        code = _compiled(text)
+        _log.debug("compiled %s in %.3f s", key, time.perf_counter() - started)
+        cache.keep(key, code)
+    return code
+
+
+def _compiled(text: str) -> bytes:
+    target = _target()
+    binding = target.binding
+    module = binding.parse_assembly(text)
+    module.verify()
+    options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+    for name, is_wanted in _PASSES.items():
+        setattr(options, name, is_wanted)
+    machine = target.make_machine()
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lamina.codegen.graph import Graph, Node, View
+from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import Function, literal
 from lamina.devices.thread_count import blas_function
 
@@ -108,8 +109,18 @@ def _gemm(
         f"ptr {places[0]}", f"i64 {step_left}", f"ptr {places[1]}", f"i64 {step_right}",
         f"{kind} {kept}", f"ptr {places[2]}", f"i64 {columns}",
     ]  # fmt: skip
-    target = function.give(f"inttoptr i64 {address_of_gemm(char)} to ptr")
-    function.line(f"call void {target}({', '.join(arguments)})")
+    name = _symbol_of_gemm(char)
+    function.declare(f"void @{name}({', '.join(a.partition(' ')[0] for a in arguments)})")
+    function.line(f"call void @{name}({', '.join(arguments)})")
+
+
+@functools.cache
+def _symbol_of_gemm(char: str) -> str:
+    """The name by which machine code calls the matrix product for a dtype."""
+    address = address_of_gemm(char)
+    assert address is not None  # `can_write` was asked
+    machine.add_symbol(f"lamina_gemm_{char}", address)
+    return f"lamina_gemm_{char}"
 
 
 def can_write(node: Node) -> bool:
