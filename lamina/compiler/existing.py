@@ -68,8 +68,10 @@ class Existing:
     """
 
     def __init__(self, known: list[Tensor]) -> None:
-        found = {id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor)}
-        found |= {id(tensor): tensor for tensor in known}
+        # Those known first, in their order: the collector's differs from process to process, and
+        # with the order of results the text of the program would.
+        found = {id(tensor): tensor for tensor in known}
+        found |= {id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor)}
         self._own = {id(tensor) for tensor in known}
         if threading.active_count() == 1:
             self._own = set(found)
