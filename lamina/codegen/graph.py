@@ -32,7 +32,7 @@ JOIN: Final = "join"
 
 def settled(shape: Iterable[int], strides: Iterable[int]) -> tuple[int, ...]:
     """Strides in which axes that are never stepped along count zero, so that equal means equal."""
-    return tuple(step if size > 1 else 0 for size, step in zip(shape, strides, strict=True))
+    return tuple([step if size > 1 else 0 for size, step in zip(shape, strides, strict=True)])
 
 
 @final

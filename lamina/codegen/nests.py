@@ -11,7 +11,7 @@ from typing import Final, final
 
 from lamina.codegen.graph import REDUCTION, Graph, Node, Value, View
 from lamina.codegen.ordering import small_first
-from lamina.codegen.steps import Loop, Nest, Schedule, Step, nodes_of
+from lamina.codegen.steps import Loop, Nest, Schedule, Step, readers_of
 
 LEAST_SIZE: Final = 1 << 14
 """Smaller loops are in the cache anyway."""
@@ -136,22 +136,17 @@ def _find_temporaries(schedule: Schedule) -> None:
     """Note the values of nests that nobody else reads."""
     graph = schedule.graph
     wanted = {view.value for view in graph.read_at_end()} | schedule.homes.keys()
-    for step in schedule.steps:
+    readers = readers_of(schedule.steps)
+    for position, step in enumerate(schedule.steps):
         if not isinstance(step, Nest):
             continue
         depth = len(step.rows)
-        outside = {
-            view.value
-            for other in schedule.steps
-            if other is not step
-            for node in nodes_of(other)
-            for view in node.views()
-        }
+        inside = {v for v in step.stored - wanted if readers.get(v, set()) <= {position}}
         for node in step.nodes:
             crosses = node.kind == REDUCTION and any(axis < depth for axis in node.axes)
             for value in node.results:
                 kind = graph.values[value]
                 by_rows = kind.strides == Value.by_rows(kind.shape, kind.dtype).strides
                 is_part = value in graph.inside
-                if value in step.stored - wanted - outside and by_rows and not crosses | is_part:
+                if value in inside and by_rows and not crosses | is_part:
                     step.temporaries.add(value)

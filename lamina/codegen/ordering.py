@@ -6,7 +6,7 @@ import heapq
 from math import prod
 
 from lamina.codegen.graph import Node
-from lamina.codegen.steps import Loop, Schedule, Step, nodes_of
+from lamina.codegen.steps import Loop, Schedule, Step, nodes_of, readers_of
 
 SMALL: int = 1 << 14
 
@@ -40,14 +40,12 @@ def _rank(step: Step) -> int:
 def _needs(schedule: Schedule) -> list[set[int]]:
     """For each step the numbers of those that must come before it."""
     inside = schedule.graph.inside
+    readers = readers_of(schedule.steps)
     makers: dict[int, set[int]] = {}
-    readers: dict[int, set[int]] = {}
     for k, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for value in node.results:
                 makers.setdefault(inside.get(value, (value,))[0], set()).add(k)
-            for view in node.views():
-                readers.setdefault(view.value, set()).add(k)
     needs: list[set[int]] = []
     last_impure: int | None = None
     for k, step in enumerate(schedule.steps):

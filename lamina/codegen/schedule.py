@@ -22,7 +22,7 @@ from lamina.codegen.graph import (
     View,
 )
 from lamina.codegen.merging import merge_loops
-from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Schedule, Step, nodes_of
+from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Schedule, Step, readers_of
 
 
 def schedule(graph: Graph, fuse: bool = True) -> Schedule:
@@ -192,11 +192,7 @@ class _Placing:
 def _find_stored(graph: Graph, steps: list[Step]) -> None:
     """Note which values of each loop are read elsewhere, or asked for."""
     wanted = {view.value for view in graph.read_at_end()}
-    readers: dict[int, set[int]] = {}
-    for position, step in enumerate(steps):
-        for node in nodes_of(step):
-            for view in node.views():
-                readers.setdefault(view.value, set()).add(position)
+    readers = readers_of(steps)
     for position, step in enumerate(steps):
         if not isinstance(step, Loop):
             continue

@@ -134,6 +134,16 @@ class Schedule:
         return lines
 
 
+def readers_of(steps: list[Step]) -> dict[int, set[int]]:
+    """For each value that is read the positions of the steps that do."""
+    readers: dict[int, set[int]] = {}
+    for position, step in enumerate(steps):
+        for node in nodes_of(step):
+            for view in node.views():
+                readers.setdefault(view.value, set()).add(position)
+    return readers
+
+
 def nodes_of(step: Step) -> Iterator[Node]:
     """The nodes of a step."""
     yield from (step,) if isinstance(step, Node) else step.nodes

@@ -21,6 +21,8 @@ from lamina.core.tensor import Tensor
 from lamina.devices import CPU
 
 MOST_PROGRAMS: Final = 32
+MOST_ATTEMPTS: Final = 2
+"""How often a call that set up state runs eagerly in the hope that the next one can be captured."""
 
 
 @final
@@ -109,7 +111,8 @@ class CompiledFunction:
             )
             if isinstance(found, Recording):
                 break
-            if found.may_pass and "gradients" in found.reason:
+            # Such a call runs eagerly, and the next one is captured: no need to try otherwise.
+            if found.may_pass and self._attempts.get(_kind(found), 0) < MOST_ATTEMPTS:
                 break
         if isinstance(found, Refusal):
             return found
@@ -131,8 +134,8 @@ class CompiledFunction:
         self, args: Any, kwargs: Any, description: Any, tensors: list[Tensor], refusal: Refusal
     ) -> Any:
         """Run a call that was not captured, or say why not."""
-        key = "gradients" if "gradients" in refusal.reason else "state"
-        if refusal.may_pass and self._attempts.get(key, 0) < 2:
+        key = _kind(refusal)
+        if refusal.may_pass and self._attempts.get(key, 0) < MOST_ATTEMPTS:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             self.refusals.append(f"once, since {refusal.reason}")
             return self._function(*args, **kwargs)
@@ -162,6 +165,10 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {_name(self._function)}: {len(self.programs)} programs>"
+
+
+def _kind(refusal: Refusal) -> str:
+    return "gradients" if "gradients" in refusal.reason else "state"
 
 
 def _name(function: Any) -> str:

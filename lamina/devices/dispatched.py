@@ -329,20 +329,31 @@ def _one_or_many(values: tuple[Any, ...]) -> Any:
 # --- looking into arguments and results --------------------------------------------------------
 
 
+_ATOMS: Final = frozenset({int, float, bool, str, type(None), type(...), type})
+"""What is most often among arguments and holds nothing: told at once, as captures ask a lot."""
+
+
 def replace(value: Any, kinds: tuple[type, ...], change: Callable[[Any], Any]) -> Any:
     """A nest of tuples, lists, dicts and slices in which each object of `kinds` is changed."""
-    if isinstance(value, kinds):
+    kind = value.__class__
+    if kind in _ATOMS:
+        return value
+    if issubclass(kind, kinds):
         return change(value)
-    if isinstance(value, tuple):
-        parts = [replace(part, kinds, change) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if kind is tuple or isinstance(value, tuple):
+        parts = [p if p.__class__ in _ATOMS else replace(p, kinds, change) for p in value]
+        return tuple(parts) if kind is tuple else _like(value, parts)
     if isinstance(value, list):
         return [replace(part, kinds, change) for part in value]
     if isinstance(value, dict):
         return {key: replace(part, kinds, change) for key, part in value.items()}
-    if isinstance(value, slice):
-        return slice(*(replace(p, kinds, change) for p in (value.start, value.stop, value.step)))
+    if kind is slice:
+        return slice(*[replace(p, kinds, change) for p in (value.start, value.stop, value.step)])
     return value
+
+
+def _like(value: tuple[Any, ...], parts: list[Any]) -> Any:
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
 def owner_of(array: Any) -> Any:

@@ -114,7 +114,8 @@ class Block:
 
     def constant(self, kind: str, number: Any) -> Lanes:
         """The same number in each lane."""
-        return self.listed(kind, [number] * self.width)
+        one = f"{kind} {literal(kind, number)}"
+        return Lanes(self, kind, f"<{', '.join([one] * self.width)}>")
 
     def listed(self, kind: str, numbers: Sequence[Any]) -> Lanes:
         """A number for each lane."""
