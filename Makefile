@@ -37,6 +37,7 @@ bench: .venv/test.stamp ## timings; beside PyTorch's once `make oracle` has inst
 	@for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do \
 	    echo "== $$script"; $(bench) $$script || exit 1; \
 	done
+	@echo "== lamina bench"; $(bench) -m lamina.cli bench
 
 oracle: .venv-oracle/oracle.stamp ## compare with the real PyTorch (installs it in .venv-oracle)
 	@$(oracle) -m pytest -q tests/oracle tests/codegen tests/compiler

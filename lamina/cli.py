@@ -1,10 +1,12 @@
-"""The command line: `lamina demo`."""
+"""The command line: `lamina demo`, `lamina bench`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import lamina
 from lamina.demo import show_leaf_rules, show_training
@@ -27,22 +29,62 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--part", choices=("leaves", "training", "all"), default="all", help="what to show"
     )
+    demo.set_defaults(run=_demo)
+    _add_bench(commands)
     return parser
+
+
+def _add_bench(commands: Any) -> None:
+    parser = commands.add_parser(
+        "bench",
+        help="time Lamina, eager and compiled, beside PyTorch where that is installed",
+        description="Time training steps and single operations: Lamina's, eager and compiled, and "
+        "PyTorch's where that is installed. Results are compared first; then the libraries, each "
+        "in a process of its own, take turns.",
+    )
+    add = parser.add_argument
+    add("--only", metavar="NAMES", help="only these workloads, with commas between")
+    add("--list", action="store_true", help="list the workloads and stop")
+    add("--memory", action="store_true", help="also measure the memory of each (on Linux)")
+    add("--threads", type=_count, metavar="N", help="threads of each library (one for each core)")
+    add("--rounds", type=_count, default=5, metavar="N", help="turns of each library (5)")
+    add("--json", type=Path, metavar="FILE", help="write every sample into this file too")
+    parser.set_defaults(run=_bench)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not positive")
+    return number
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from lamina.bench import command  # only this command needs it
+
+    return command.run(options)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    screen = Screen()
+    if options.part in ("leaves", "all"):
+        show_leaf_rules(screen)
+    if options.part in ("training", "all") and not show_training(screen):
+        return 1
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 if it did what it promises."""
     options = build_parser().parse_args(arguments)
-    screen = Screen()
     try:
-        if options.part in ("leaves", "all"):
-            show_leaf_rules(screen)
-        if options.part in ("training", "all") and not show_training(screen):
-            return 1
+        status: int = options.run(options)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
         sys.stderr.close()
         return 0
-    return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
 
 
 if __name__ == "__main__":
