@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -93,11 +95,20 @@ class Table:
 def machine(versions: dict[str, str], threads: int) -> dict[str, Any]:
     """What figures belong to."""
     return {
-        "versions": versions | {"python": platform.python_version()},
+        "versions": versions | _versions_below(),
         "processor": _processor(),
         "system": platform.system(),
         "threads": threads,
     }
+
+
+def _versions_below() -> dict[str, str]:
+    """The versions of what the libraries stand on."""
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "llvmlite"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def _processor() -> str:

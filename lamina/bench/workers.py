@@ -72,7 +72,8 @@ class Process:
         environment["PYTHONPATH"] = os.pathsep.join(paths)
         how = "compiled" if self.kind.is_compiled else "eager"
         command = [
-            sys.executable, "-P", "-m", "lamina.bench.worker", self.kind.library, how, str(self._threads),
+            sys.executable, "-P", "-m", "lamina.bench.worker",
+            self.kind.library, how, str(self._threads),
         ]  # fmt: skip
         with _on_cores(self._threads):
             self._process = subprocess.Popen(
