@@ -60,11 +60,16 @@ class Table:
         for outcome in outcomes:
             for title, text in (*outcome.failures.items(), *outcome.notes.items()):
                 print(f"{outcome.workload.name}, {title}: {text}", file=self._out)
+        if any(outcome.is_disturbed(title) for outcome in outcomes for title in self._titles):
+            print("~ other programs used the processor meanwhile", file=self._out)
         print(self._styled(footer, _DIM), file=self._out)
 
     def _row(self, outcome: Outcome) -> list[str]:
         base = self._titles[-1]
-        cells = [outcome.workload.name, *(as_time(outcome.median(t)) for t in self._titles)]
+        cells = [outcome.workload.name]
+        for title in self._titles:
+            mark = "~" if outcome.is_disturbed(title) else ""
+            cells.append(mark + as_time(outcome.median(title)))
         for title in self._titles[:-1]:
             ratio = outcome.ratio(title, base)
             cells.append("-" if ratio is None else f"{ratio:.2f}")
@@ -127,6 +132,7 @@ def write_json(path: Path, outcomes: Sequence[Outcome], about: dict[str, Any]) -
         outcome.workload.name: {
             "about": outcome.workload.about,
             "seconds": outcome.seconds,
+            "cores_used_by_others": outcome.others,
             "megabytes": outcome.megabytes,
             "failures": outcome.failures,
             "notes": outcome.notes,
