@@ -10,7 +10,7 @@ import numpy as np
 from lamina.codegen.executable import Executable
 from lamina.codegen.graph import CALL, PRODUCT
 from lamina.codegen.lowering import lower
-from lamina.devices.dispatched import replace
+from lamina.devices.dispatched import replace, visit
 from lamina.devices.traced import Recorder, TracedArray
 
 
@@ -25,7 +25,7 @@ def program_of(
     except Exception:
         return None  # the function itself says what is wrong
     made: list[Any] = []
-    replace(result, (TracedArray,), made.append)
+    visit(result, (TracedArray,), made.append)
     graph = lower(recorder.program, [array.ref for array in made])
     if len(recorder.inputs) != len(arrays) or graph.writes:
         return None  # it reached an array of its own, whose elements may change

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from lamina.devices.dispatched import replace
+from lamina.devices.dispatched import replace, visit
 from lamina.devices.layouts import dense_strides
 from lamina.devices.shape_rules import name_of
 
@@ -258,5 +258,5 @@ class Graph:
 def views_in(nest: Any) -> list[View]:
     """The views in a nest of arguments, in order."""
     found: list[View] = []
-    replace(nest, (View,), found.append)
+    visit(nest, (View,), found.append)
     return found

@@ -135,7 +135,7 @@ def _last_uses(schedule: Schedule) -> dict[int, int]:
 def _arrange(blocks: list[_Block]) -> int:
     """Give each block an offset, large ones first, each as low as it goes; the size of it all."""
     placed = sorted(blocks, key=lambda b: -b.nbytes)
-    # NumPy finds out whose times overlap: pair by pair it took 30 ms for a thousand blocks.
+    # NumPy finds out whose times overlap: pair by pair it took 15 ms for a thousand blocks.
     firsts = np.array([block.first for block in placed])
     lasts = np.array([block.last for block in placed])
     for k, block in enumerate(placed):

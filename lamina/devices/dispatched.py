@@ -338,11 +338,13 @@ def replace(value: Any, kinds: tuple[type, ...], change: Callable[[Any], Any]) -
     kind = value.__class__
     if kind in _ATOMS:
         return value
+    if kind is tuple:
+        return tuple([p if p.__class__ in _ATOMS else replace(p, kinds, change) for p in value])
     if issubclass(kind, kinds):
         return change(value)
-    if kind is tuple or isinstance(value, tuple):
-        parts = [p if p.__class__ in _ATOMS else replace(p, kinds, change) for p in value]
-        return tuple(parts) if kind is tuple else _like(value, parts)
+    if isinstance(value, tuple):
+        parts = [replace(part, kinds, change) for part in value]
+        return kind(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, list):
         return [replace(part, kinds, change) for part in value]
     if isinstance(value, dict):
@@ -352,8 +354,22 @@ def replace(value: Any, kinds: tuple[type, ...], change: Callable[[Any], Any]) -
     return value
 
 
-def _like(value: tuple[Any, ...], parts: list[Any]) -> Any:
-    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+def visit(value: Any, kinds: tuple[type, ...], see: Callable[[Any], object]) -> None:
+    """Look at each object of `kinds` in such a nest, in order."""
+    kind = value.__class__
+    if kind in _ATOMS:
+        return
+    if issubclass(kind, kinds):
+        see(value)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            if part.__class__ not in _ATOMS:
+                visit(part, kinds, see)
+    elif isinstance(value, dict):
+        for part in value.values():
+            visit(part, kinds, see)
+    elif kind is slice:
+        visit((value.start, value.stop, value.step), kinds, see)
 
 
 def owner_of(array: Any) -> Any:

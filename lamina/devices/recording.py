@@ -16,7 +16,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.devices.dispatched import get_item, replace, set_item
+from lamina.devices.dispatched import get_item, replace, set_item, visit
 from lamina.devices.shape_rules import name_of
 
 
@@ -44,7 +44,7 @@ class Step:
     def reads(self) -> set[Ref]:
         """The arrays among the arguments, those that are written to included."""
         found: set[Ref] = set()
-        replace((self.args, self.kwargs), (Ref,), found.add)
+        visit((self.args, self.kwargs), (Ref,), found.add)
         return found
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.devices.backend import HostArray, NoValues
-from lamina.devices.dispatched import replace
+from lamina.devices.dispatched import replace, visit
 from lamina.devices.layouts import Layout, fresh, in_order_of
 from lamina.errors import NotSupported
 
@@ -82,7 +82,7 @@ def tiny_dtype(function: Callable[..., Any], *args: Any, **kwargs: Any) -> np.dt
 def _sampled(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The layouts of what a function gives for identity matrices of the same shapes."""
     found: list[Layout] = []
-    replace((args, kwargs), (Layout,), found.append)
+    visit((args, kwargs), (Layout,), found.append)
     nbytes = sum(array.nbytes for array in found)
     if nbytes > SAMPLE_LIMIT:
         raise NotSupported(

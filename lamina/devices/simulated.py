@@ -32,6 +32,7 @@ from lamina.devices.dispatched import (
     replace,
     set_item,
     split_outputs,
+    visit,
 )
 from lamina.devices.simulation import MemoryAccount, simulation
 
@@ -110,7 +111,7 @@ class SimulatedCudaArray(DispatchedArray):
     ) -> Any:
         outputs, other_args, other_kwargs = split_outputs(function, args, kwargs)
         operands: list[Any] = []
-        replace((other_args, other_kwargs), _ARRAYS, operands.append)
+        visit((other_args, other_kwargs), _ARRAYS, operands.append)
         if function not in ABOUT_MEMORY:
             common_device(operands, outputs)
         if function in _WAITING:
@@ -145,7 +146,7 @@ class SimulatedCudaArray(DispatchedArray):
         if isinstance(index, int | slice):
             return index
         found: list[Any] = []
-        replace(index, _OURS, found.append)
+        visit(index, _OURS, found.append)
         if any(array.device is not self.device for array in found):
             raise MixedDevices([self.device, *(array.device for array in found)], role="index")
         return replace(index, _OURS, _host)

@@ -30,6 +30,7 @@ from lamina.devices.dispatched import (
     replace,
     set_item,
     split_outputs,
+    visit,
 )
 from lamina.devices.layouts import Layout, fresh
 from lamina.devices.recorders import recorders
@@ -136,7 +137,7 @@ def _takes_part(value: Any) -> bool:
 
 def _traced(nest: Any) -> list[TracedArray]:
     found: list[TracedArray] = []
-    replace(nest, (TracedArray,), found.append)
+    visit(nest, (TracedArray,), found.append)
     return found
 
 
@@ -172,12 +173,12 @@ def _place(
         return array.device
     if function is get_item or function is set_item:
         indices: list[Any] = []
-        replace(args[1 if function is get_item else 0], _ARRAYS, indices.append)
+        visit(args[1 if function is get_item else 0], _ARRAYS, indices.append)
         target = args[0] if function is get_item else outputs[0]
         if any(device_of(found) not in (CPU, target.device) for found in indices):
             raise MixedDevices([target.device, *map(device_of, indices)], role="index")
         args = args[:1] if function is get_item else args[1:]
-    replace((args, kwargs), _ARRAYS, operands.append)
+    visit((args, kwargs), _ARRAYS, operands.append)
     if not operands and not outputs:
         return array.device  # np.zeros(shape, like=array)
     return common_device(operands, outputs)
