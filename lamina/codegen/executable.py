@@ -20,7 +20,7 @@ from lamina.codegen.steps import Schedule, Step, nodes_of
 from lamina.codegen.stores import Store, maker_of
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
-from lamina.devices.thread_count import capacity
+from lamina.devices.thread_count import capacity, set_blas_threads
 
 Work = Callable[[], None]
 
@@ -123,15 +123,29 @@ class Executable:
             if isinstance(part, list):
                 names.append(f"segment{k}")
                 functions += segments.write_segment(names[-1], part, self.graph, self.plan, scratch)
-        if any(step.cut for step in self.schedule.steps if not isinstance(step, Node)):
+        if any(function.parameters == ir.TASK for function in functions):
             self._pool = threads.pool()
         self._code = machine.Machine(ir.module(functions)) if functions else None
         ready = iter([self._code.function(name) for name in names] if self._code else [])
-        table = self._store.address
         return [
-            _segment(next(ready), table) if isinstance(part, list) else self._alone(part)
+            self._segment(next(ready), part) if isinstance(part, list) else self._alone(part)
             for part in parts
         ]
+
+    def _segment(self, function: Callable[[int], None], steps: list[Step]) -> Work:
+        table = self._store.address
+        if not segments.share_products(steps, self.graph):
+            return lambda: function(table)
+        set_blas_threads(None)  # which notes how many it has now
+
+        def work() -> None:
+            set_blas_threads(1)
+            try:
+                function(table)
+            finally:
+                set_blas_threads(None)
+
+        return work
 
     def _is_native(self, step: Step) -> bool:
         if not isinstance(step, Node):
@@ -230,10 +244,6 @@ class Executable:
                 function(store.view(changed), *args, **kwargs)
 
         return work
-
-
-def _segment(function: Callable[[int], None], table: int) -> Work:
-    return lambda: function(table)
 
 
 def _owned(array: Any, kind: Any) -> Any:

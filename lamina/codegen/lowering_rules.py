@@ -273,9 +273,19 @@ def _clip(
     return found
 
 
+def _array_of(work: Lowering, argument: Any) -> Any:
+    """An argument as a view; an array that is a number everywhere is filled with it."""
+    found = operand_of(work, argument)
+    if not isinstance(found, Number) or not isinstance(argument, Ref):
+        return found
+    return work.add(
+        Node(POINTWISE, "copy", (found,), ()), work.type_of(argument).shape, found.value.dtype
+    )
+
+
 def _dot(work: Lowering, step: Step, a: Any, b: Any) -> Operand | None:
     """A product of matrices (or stacks of them) of floats."""
-    left, right = (operand_of(work, argument) for argument in (a, b))
+    left, right = (_array_of(work, argument) for argument in (a, b))
     kind = work.type_of(step.outputs[0])
     if (
         not isinstance(left, View)

@@ -1,19 +1,29 @@
-"""Products of matrices: calls of the BLAS that NumPy brings along, made from machine code."""
+"""Products of matrices: calls of the BLAS that NumPy brings along, made from machine code.
+
+Threads of our own share large products, each calling BLAS for its part: BLAS's threads would spin
+for a while after each product, on the cores that the next loop needs.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node, View
 from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import Function, literal
+from lamina.codegen.llvm.moving import Mover
 from lamina.devices.thread_count import blas_function
 
 _ROW_MAJOR, _AS_IS, _TRANSPOSED = 101, 111, 112
 _NAMES: Final = {"f": "cblas_sgemm", "d": "cblas_dgemm"}
+LEAST_PRODUCTS: Final = 400_000
+"""Multiplications (about 8 microseconds of them) that are worth another thread."""
+
+_UNIT: Final = 16  # rows or columns that are never cut apart
 _KINDS: Final = {"f": "float", "d": "double"}
 
 
@@ -23,66 +33,130 @@ def address_of_gemm(char: str) -> int | None:
     return ctypes.cast(function, ctypes.c_void_p).value if function is not None else None
 
 
-def write_product(
-    function: Function, graph: Graph, node: Node, address: Callable[[int], str], is_in_place: bool
-) -> None:
-    """Write one product, or a stack of them.
+class Share(NamedTuple):
+    """How several threads share a product: along an axis of the result, in pieces of `grain`.
 
-    Where it is added to something, that lies in the result's memory already, or is copied there.
+    The axis is "stack" (all leading axes as one), "rows" or "columns".
     """
-    left, right, *addend = (operand for operand in node.operands if isinstance(operand, View))
-    out = graph.whole(node.results[0])
-    count = len(out.shape) - 2
-    batches = [_batch_strides(view, count) for view in (left, right, out)]
-    places = [_at(function, address(view.value), view.offset) for view in (left, right, out)]
-    if addend and not is_in_place:
-        source = address(addend[0].value)
+
+    axis: str
+    size: int
+    grain: int
+
+
+@final
+class Product:
+    """A product of matrices, or a stack of them.
+
+    Args:
+        graph: The graph that it is of.
+        node: What is multiplied, and what that is added to, if anything.
+    """
+
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self.left, self.right, *addend = node.views()
+        self.out = graph.whole(node.results[0])
+        self.addend = addend[0] if addend else None
+        self.nbytes = graph.values[self.out.value].nbytes
+        self._stack = self.out.shape[:-2]
+        count = len(self._stack)
+        self._steps = [_stack_strides(view, count) for view in (self.left, self.right, self.out)]
+
+    def share(self, threads: int) -> Share | None:
+        """How threads share it; None if it is too small for that."""
+        rows, columns = self.out.shape[-2:]
+        one = rows * columns * self.left.shape[-1]
+        count = math.prod(self._stack)
+        if threads < 2 or one * count < LEAST_PRODUCTS:
+            return None
+        if count >= threads:
+            return Share("stack", count, -(-count // (threads * 4)))
+        # Each piece packs the other operand again: as few pieces as threads, along the longer axis.
+        axis, size = max(("rows", rows), ("columns", columns), key=lambda entry: entry[1])
+        grain = -(-size // (threads * _UNIT)) * _UNIT
+        return Share(axis, size, grain) if grain < size else None
+
+    def places(self, function: Function, address: Callable[[int], str]) -> list[str]:
+        """The addresses of left and right operand and of the result."""
+        mover = Mover(function)
+        views = (self.left, self.right, self.out)
+        return [mover.at(address(view.value), view.offset) for view in views]
+
+    def write_start(self, function: Function, address: Callable[[int], str]) -> None:
+        """Copy what the product is added to into the result's memory."""
+        assert self.addend is not None
+        source, target = address(self.addend.value), address(self.out.value)
         function.declare("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        size = graph.values[out.value].nbytes
-        function.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {places[2]}, ptr {source}, i64 {size}, i1 false)"
-        )
-    _stacked(
-        function,
-        out.shape[:-2],
-        batches,
-        places,
-        functools.partial(_gemm, function, left, right, out, bool(addend)),
-    )
+        given = f"ptr {target}, ptr {source}, i64 {self.nbytes}, i1 false"
+        function.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
+    def write(self, function: Function, places: list[str]) -> None:
+        """All of it."""
+        count = math.prod(self._stack)
+        if count == 1:
+            self._gemm(function, places)
+        else:
+            self._write_stack(function, places, 0, count)
+
+    def write_piece(self, function: Function, places: list[str], share: Share) -> None:
+        """In a task: what lies between its begin and end."""
+        if share.axis == "stack":
+            self._write_stack(function, places, "%begin", "%end")
+            return
+        length = function.give("sub i64 %end, %begin")
+        mover, size = Mover(function), self.out.dtype.itemsize
+        left, right, out = places
+        if share.axis == "rows":
+            left = mover.stepped(left, "%begin", self.left.strides[-2])
+            out = mover.stepped(out, "%begin", self.out.shape[-1] * size)
+            self._gemm(function, [left, right, out], rows=length)
+        else:
+            right = mover.stepped(right, "%begin", self.right.strides[-1])
+            out = mover.stepped(out, "%begin", size)
+            self._gemm(function, [left, right, out], columns=length)
+
+    def _write_stack(
+        self, function: Function, places: list[str], start: int | str, stop: int | str
+    ) -> None:
+        mover = Mover(function)
+        with mover.counted(start, stop) as index:
+            inner = list(places)
+            rest = index
+            for axis in reversed(range(len(self._stack))):
+                size = self._stack[axis]
+                at = function.give(f"urem i64 {rest}, {size}") if axis else rest
+                rest = function.give(f"udiv i64 {rest}, {size}") if axis else rest
+                inner = [
+                    mover.stepped(place, at, steps[axis])
+                    for place, steps in zip(inner, self._steps, strict=True)
+                ]
+            self._gemm(function, inner)
+
+    def _gemm(
+        self, function: Function, places: list[str],
+        rows: int | str | None = None, columns: int | str | None = None,
+    ) -> None:  # fmt: skip
+        char = self.out.dtype.char
+        kind = _KINDS[char]
+        (how_left, step_left), (how_right, step_right) = _lies(self.left), _lies(self.right)
+        one, kept = literal(kind, 1), literal(kind, 0 if self.addend is None else 1)
+        width = self.out.shape[-1]
+        rows = self.left.shape[-2] if rows is None else rows
+        columns = width if columns is None else columns
+        arguments = [
+            f"i32 {_ROW_MAJOR}", f"i32 {how_left}", f"i32 {how_right}",
+            f"i64 {rows}", f"i64 {columns}", f"i64 {self.left.shape[-1]}", f"{kind} {one}",
+            f"ptr {places[0]}", f"i64 {step_left}", f"ptr {places[1]}", f"i64 {step_right}",
+            f"{kind} {kept}", f"ptr {places[2]}", f"i64 {width}",
+        ]  # fmt: skip
+        name = _symbol_of_gemm(char)
+        function.declare(f"void @{name}({', '.join(a.partition(' ')[0] for a in arguments)})")
+        function.line(f"call void @{name}({', '.join(arguments)})")
 
 
-def _batch_strides(view: View, count: int) -> tuple[int, ...]:
+def _stack_strides(view: View, count: int) -> tuple[int, ...]:
     steps = view.strides[:-2]
     return (0,) * (count - len(steps)) + steps
-
-
-def _stacked(
-    function: Function, sizes: tuple[int, ...], strides: list[tuple[int, ...]],
-    places: list[str], body: Callable[[list[str]], None],
-) -> None:  # fmt: skip
-    """Loops over the leading axes; written out, since they are few."""
-    if not sizes:
-        body(places)
-        return
-    variable, head, done = function.slot("i64"), function.fresh("loop"), function.fresh("done")
-    function.line(f"store i64 0, ptr {variable}")
-    function.line(f"br label %{head}")
-    function.label(head)
-    index = function.give(f"load i64, ptr {variable}")
-    inner = []
-    for place, steps in zip(places, strides, strict=True):
-        far = function.give(f"mul nsw i64 {index}, {steps[0]}")
-        inner.append(function.give(f"getelementptr i8, ptr {place}, i64 {far}"))
-    _stacked(function, sizes[1:], [steps[1:] for steps in strides], inner, body)
-    following = function.give(f"add nuw nsw i64 {index}, 1")
-    function.line(f"store i64 {following}, ptr {variable}")
-    more = function.give(f"icmp ult i64 {following}, {sizes[0]}")
-    function.line(f"br i1 {more}, label %{head}, label %{done}")
-    function.label(done)
-
-
-def _at(function: Function, base: str, offset: int) -> str:
-    return function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
 
 def _lies(view: View) -> tuple[int, int]:
@@ -93,25 +167,6 @@ def _lies(view: View) -> tuple[int, int]:
     if is_by_rows:
         return _AS_IS, max(down // size if rows > 1 else columns, columns, 1)
     return _TRANSPOSED, max(across // size if columns > 1 else rows, rows, 1)
-
-
-def _gemm(
-    function: Function, left: View, right: View, out: View, is_added: bool, places: list[str]
-) -> None:
-    char = out.dtype.char
-    kind = _KINDS[char]
-    (rows, inner), columns = left.shape[-2:], right.shape[-1]
-    (how_left, step_left), (how_right, step_right) = _lies(left), _lies(right)
-    one, kept = literal(kind, 1), literal(kind, 1 if is_added else 0)
-    arguments = [
-        f"i32 {_ROW_MAJOR}", f"i32 {how_left}", f"i32 {how_right}",
-        f"i64 {rows}", f"i64 {columns}", f"i64 {inner}", f"{kind} {one}",
-        f"ptr {places[0]}", f"i64 {step_left}", f"ptr {places[1]}", f"i64 {step_right}",
-        f"{kind} {kept}", f"ptr {places[2]}", f"i64 {columns}",
-    ]  # fmt: skip
-    name = _symbol_of_gemm(char)
-    function.declare(f"void @{name}({', '.join(a.partition(' ')[0] for a in arguments)})")
-    function.line(f"call void @{name}({', '.join(arguments)})")
 
 
 @functools.cache

@@ -15,9 +15,10 @@ from lamina.codegen.llvm import threads
 from lamina.codegen.llvm.ir import TASK, Function
 from lamina.codegen.llvm.loops import Setting, write_body, writers
 from lamina.codegen.llvm.machine import lane_count
-from lamina.codegen.llvm.products import write_product
+from lamina.codegen.llvm.products import Product
 from lamina.codegen.memory import Plan
 from lamina.codegen.steps import Loop, Nest, Step
+from lamina.devices.thread_count import capacity
 
 
 @final
@@ -83,11 +84,16 @@ def write_segment(
     frame = _Frame(functions[0], graph, plan, scratch)
     for step in steps:
         if isinstance(step, Node):
-            is_in_place = step.results[0] in plan.in_place
-            write_product(frame.function, graph, step, frame.address, is_in_place)
+            functions += _write_product(frame, step, f"{name}_task{len(functions)}")
         elif 0 not in step.shape:
             functions += _write_loop(frame, step, f"{name}_task{len(functions)}")
     return functions
+
+
+def share_products(steps: Sequence[Step], graph: Graph) -> bool:
+    """Whether threads of our own share any product among some steps."""
+    products = (step for step in steps if isinstance(step, Node))
+    return any(Product(graph, node).share(capacity()) for node in products)
 
 
 def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> Function:
@@ -110,14 +116,33 @@ def _write_loop(frame: _Frame, step: Loop | Nest, task_name: str) -> list[Functi
     else:
         tasks.append(_write_task(frame, step, task_name))
         size = step.shape[step.cut.axis]
-        frame.function.declare(threads.DECLARATION)
-        frame.function.line(
-            f"call void @{threads.PARALLEL}"
-            f"(ptr @{task_name}, ptr %table, i64 {size}, i64 {step.cut.grain})"
-        )
+        _start(frame.function, task_name, size, step.cut.grain)
     for part in parts:
         part.after()
     return tasks
+
+
+def _write_product(frame: _Frame, node: Node, task_name: str) -> list[Function]:
+    product, function = Product(frame.graph, node), frame.function
+    if product.addend is not None and node.results[0] not in frame.plan.in_place:
+        product.write_start(function, frame.address)
+    share = product.share(capacity())
+    if share is None:
+        product.write(function, product.places(function, frame.address))
+        return []
+    task = Function(task_name, TASK)
+    own = _Frame(task, frame.graph, frame.plan, frame.scratch, "%worker")
+    product.write_piece(task, product.places(task, own.address), share)
+    _start(function, task_name, share.size, share.grain)
+    return [task]
+
+
+def _start(function: Function, task: str, size: int, grain: int) -> None:
+    """Have threads do a task."""
+    function.declare(threads.DECLARATION)
+    function.line(
+        f"call void @{threads.PARALLEL}(ptr @{task}, ptr %table, i64 {size}, i64 {grain})"
+    )
 
 
 def _write_task(frame: _Frame, step: Loop | Nest, name: str) -> Function:
