@@ -100,7 +100,7 @@ class Lowering:
                 target = values[ref.id]
                 assert isinstance(target, View)
                 graph.writes.append((target.value, self.current[ref.id]))
-        graph.outputs = [self._as_view(ref) for ref in wanted]
+        graph.outputs = [self.view_of(ref) for ref in wanted]
         return graph
 
     # --- storages --------------------------------------------------------------------------------
@@ -278,9 +278,9 @@ class Lowering:
     def _read_all(self, nest: Any) -> Any:
         """A nest of arguments in which arrays have become views of values."""
 
-        return replace(nest, (Ref,), self._as_view)
+        return replace(nest, (Ref,), self.view_of)
 
-    def _as_view(self, ref: Ref) -> View:
+    def view_of(self, ref: Ref) -> View:
         """What stands for an array; one that is a number everywhere is filled with it."""
         number = self.read(ref)
         if isinstance(number, View):

@@ -273,25 +273,13 @@ def _clip(
     return found
 
 
-def _array_of(work: Lowering, argument: Any) -> Any:
-    """An argument as a view; an array that is a number everywhere is filled with it."""
-    found = operand_of(work, argument)
-    if not isinstance(found, Number) or not isinstance(argument, Ref):
-        return found
-    return work.add(
-        Node(POINTWISE, "copy", (found,), ()), work.type_of(argument).shape, found.value.dtype
-    )
-
-
 def _dot(work: Lowering, step: Step, a: Any, b: Any) -> Operand | None:
     """A product of matrices (or stacks of them) of floats."""
-    left, right = (_array_of(work, argument) for argument in (a, b))
+    if not all(isinstance(argument, Ref) and operand_of(work, argument) for argument in (a, b)):
+        return None
+    left, right = work.view_of(a), work.view_of(b)
     kind = work.type_of(step.outputs[0])
-    if (
-        not isinstance(left, View)
-        or not isinstance(right, View)
-        or 0 in (*left.shape, *right.shape)
-    ):
+    if 0 in (*left.shape, *right.shape):
         return None
     if left.dtype != right.dtype or left.dtype.char not in FLOATS or len(left.shape) < 2:
         return None

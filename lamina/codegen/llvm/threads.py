@@ -8,7 +8,9 @@ alone, never on the number of threads, so results are the same however many ther
     void task(ptr argument, i64 begin, i64 end, i64 worker)
 
 A worker spins for a short while after its last piece, then parks: waking a parked thread costs some
-microseconds, but nothing of a core that somebody else needs. Whoever finds the pool at work
+microseconds, but nothing of a core that somebody else needs. Where a worker was waited for much
+longer than its piece can take, another program has its core: then the caller works alone for a
+while. Whoever finds the pool at work
 (another thread's call, or a task's own) does all of its pieces itself.
 """
 
@@ -20,6 +22,7 @@ import os
 import platform
 import signal
 import sys
+import time
 from typing import Any, Final, final
 
 from lamina.codegen.llvm import machine
@@ -28,13 +31,19 @@ from lamina.devices.thread_count import capacity, get_num_threads, whenever_set
 SPINS: Final = 1500
 """Turns of the waiting loop before a worker parks: about 30 microseconds."""
 
+PATIENCE: Final = 300_000
+"""Nanoseconds that a worker may take longer than half of the caller's own time."""
+
+RESTS: Final = 32, 1024
+"""For how many calls the caller works alone then: at first, and at most."""
+
 PARALLEL: Final = "lamina_parallel"
 DECLARATION: Final = f"void @{PARALLEL}(ptr, ptr, i64, i64)"
 
 # Fields of the pool's state, in units of 64 bytes, so that each has a cache line of its own.
 _FIELDS: Final = (
     "is_busy", "generation", "task", "argument", "count", "grain", "following", "active",
-    "sleeping", "limit", "mutex", "mutex_end", "condition", "condition_end",
+    "sleeping", "limit", "resting", "rest", "mutex", "mutex_end", "condition", "condition_end",
 )  # fmt: skip
 _CLOSED: Final = 1 << 40  # more pieces than any work has
 
@@ -71,6 +80,7 @@ _ADDRESSES: Final = "\n".join(
         ("sleeping", "sleeping"), ("count_at", "count"), ("grain_at", "grain"),
         ("task_at", "task"), ("argument_at", "argument"), ("mutex", "mutex"),
         ("condition", "condition"), ("limit", "limit"), ("is_busy", "is_busy"),
+        ("resting", "resting"), ("rest", "rest"),
     )
 )  # fmt: skip
 
@@ -144,7 +154,16 @@ entry:
 ask:
   %pair = cmpxchg ptr %is_busy, i64 0, i64 1 seq_cst seq_cst
   %is_ours = extractvalue {{ i64, i1 }} %pair, 1
-  br i1 %is_ours, label %publish, label %alone
+  br i1 %is_ours, label %look_out, label %alone
+look_out:
+  %left_to_rest = load i64, ptr %resting
+  %is_resting = icmp ne i64 %left_to_rest, 0
+  br i1 %is_resting, label %rest_on, label %publish
+rest_on:
+  %less_to_rest = sub i64 %left_to_rest, 1
+  store i64 %less_to_rest, ptr %resting
+  store atomic i64 0, ptr %is_busy seq_cst, align 8
+  br label %alone
 alone:
   %is_empty = icmp eq i64 %all, 0
   br i1 %is_empty, label %done, label %next
@@ -156,6 +175,7 @@ next:
   %has_more = icmp ult i64 %onward, %all
   br i1 %has_more, label %next, label %done
 publish:
+  %started = call i64 @lamina_now()
   store ptr %given, ptr %task_at
   store ptr %with, ptr %argument_at
   store i64 %all, ptr %count_at
@@ -172,6 +192,7 @@ wake:
   br label %take
 {_TAKE_PIECES}
   store atomic i64 {_CLOSED}, ptr %following seq_cst, align 8
+  %ready = call i64 @lamina_now()
   br label %finish
 finish:
   %turns = phi i64 [ 0, %taken ], [ %more, %linger ], [ %more, %yield ]
@@ -181,17 +202,46 @@ finish:
 linger:
   PAUSE
   %more = add i64 %turns, 1
-  %is_patient = icmp ult i64 %more, {SPINS}
+  %is_patient = icmp ult i64 %more, {40 * SPINS}
   br i1 %is_patient, label %finish, label %yield
 yield:
   %yielded = call i32 @sched_yield()
   br label %finish
 release:
+  %ended = call i64 @lamina_now()
+  %own = sub i64 %ready, %started
+  %waited = sub i64 %ended, %ready
+  %half = lshr i64 %own, 1
+  %most = add i64 %half, {PATIENCE}
+  %is_late = icmp ugt i64 %waited, %most
+  %rest_now = load i64, ptr %rest
+  %longer = shl i64 %rest_now, 1
+  %shorter = lshr i64 %rest_now, 1
+  %rest_longer = call i64 @llvm.umin.i64(i64 %longer, i64 {RESTS[1]})
+  %rest_shorter = call i64 @llvm.umax.i64(i64 %shorter, i64 {RESTS[0]})
+  %rest_next = select i1 %is_late, i64 %rest_longer, i64 %rest_shorter
+  %resting_next = select i1 %is_late, i64 %rest_now, i64 0
+  store i64 %rest_next, ptr %rest
+  store i64 %resting_next, ptr %resting
   store atomic i64 0, ptr %is_busy seq_cst, align 8
   br label %done
 done:
   ret void
 }}
+"""
+
+_CLOCK: Final = """
+define i64 @lamina_now() #0 {
+entry:
+  %time = alloca [2 x i64]
+  %read = call i32 @clock_gettime(i32 MONOTONIC, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest_at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest_at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}
 """
 
 _DECLARED: Final = f"""
@@ -201,13 +251,16 @@ declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
+declare i32 @clock_gettime(i32, ptr)
+declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 """
 
 
 def _text() -> str:
     """The pool as LLVM reads it, with what this kind of processor has to wait politely."""
-    text = _DECLARED + _WORKER + _PARALLEL
+    clock = _CLOCK.replace("MONOTONIC", str(getattr(time, "CLOCK_MONOTONIC", 1)))
+    text = _DECLARED + clock + _WORKER + _PARALLEL
     if platform.machine() in ("x86_64", "AMD64"):
         text += "declare void @llvm.x86.sse2.pause()\n"
         return text.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
@@ -246,6 +299,7 @@ class Pool:
         self._started = 1
         ctypes.memset(self._state, 0, 64 * len(_FIELDS))
         self._field("limit").value = 1
+        self._field("rest").value = RESTS[0]
         if self.size > 1:
             library = ctypes.CDLL(None)
             library.pthread_mutex_init(ctypes.byref(self._field("mutex")), None)
