@@ -118,14 +118,13 @@ class Executable:
                 parts[-1].append(step)
             else:
                 parts.append(step)
-        names, functions = [], []
-        for k, part in enumerate(parts):
-            if isinstance(part, list):
-                names.append(f"segment{k}")
-                functions += segments.write_segment(names[-1], part, self.graph, self.plan, scratch)
-        if any(function.parameters == ir.TASK for function in functions):
+        writer = segments.Writer(segments.Memory(self.graph, self.plan, scratch))
+        names = [f"segment{k}" for k, part in enumerate(parts) if isinstance(part, list)]
+        for name, part in zip(names, filter(_is_list, parts), strict=True):
+            writer.write(name, part)
+        if writer.has_tasks:
             self._pool = threads.pool()
-        self._code = machine.Machine(ir.module(functions)) if functions else None
+        self._code = machine.Machine(ir.module(writer.functions)) if names else None
         ready = iter([self._code.function(name) for name in names] if self._code else [])
         return [
             self._segment(next(ready), part) if isinstance(part, list) else self._alone(part)
@@ -244,6 +243,10 @@ class Executable:
                 function(store.view(changed), *args, **kwargs)
 
         return work
+
+
+def _is_list(part: Any) -> bool:
+    return isinstance(part, list)
 
 
 def _owned(array: Any, kind: Any) -> Any:

@@ -58,26 +58,27 @@ class FlatKernel:
         loop = _only_loop(steps)
         loop.cut = Cut(0, GRAIN, -(-_NOMINAL // GRAIN))
         plan = plan_memory(steps)
-        self._slots = [plan.slots[value] for value in graph.inputs]
-        self._count = max(self._slots) + 1
         self._number_dtype = np.dtype(dtypes[0])
         self._numbers = numbers
-        loops = [segments.write_flat("flat", loop, graph, plan)]
-        self._code = machine.Machine(ir.module(loops) + _PIECES)
+        task, places = segments.write_flat("flat", loop, graph, plan)
+        value_of = {slot: value for value, slot in plan.slots.items() if value in graph.inputs}
+        order = [graph.inputs.index(value_of[plan.slots[place.value]]) for place in places]
+        self._order = order  # of the table: which argument each entry is
+        self._code = machine.Machine(ir.module([task]) + _PIECES)
         self._task = self._code.address_of("pieces")
         self._pool = threads.pool()
 
     def run(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
         """Do it for each row of arrays, all of them contiguous and of one size."""
-        tables = np.empty((len(rows), self._count), np.int64)
+        tables = np.empty((len(rows), len(self._order)), np.int64)
         values = np.array(numbers, self._number_dtype)
         start, step = address_of(values), values.itemsize
         count = len(rows[0])
-        for k, slot in enumerate(self._slots[:count]):
-            tables[:, slot] = [address_of(row[k]) for row in rows]
-        for k, slot in enumerate(self._slots[count:]):
-            tables[:, slot] = start + k * step
-        place, width = address_of(tables), self._count * tables.itemsize
+        for entry, k in enumerate(self._order):
+            is_array = k < count
+            number = start + (k - count) * step
+            tables[:, entry] = [address_of(row[k]) for row in rows] if is_array else number
+        place, width = address_of(tables), tables.shape[1] * tables.itemsize
         pieces = np.array(
             [
                 (place + k * width, begin, min(begin + GRAIN, row[0].size))

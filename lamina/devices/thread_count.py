@@ -29,9 +29,8 @@ def get_num_threads() -> int:
     """How many threads share the work of one operation. Unless set, one for each core.
 
     >>> import lamina
-    >>> lamina.set_num_threads(1)
-    >>> lamina.get_num_threads()
-    1
+    >>> lamina.get_num_threads() >= 1
+    True
     """
     return _setting.get("threads") or capacity()
 

@@ -54,6 +54,7 @@ class Function:
         self.lines: list[str] = []
         self.slots: list[str] = []  # allocas, which belong into the first block
         self.declared: set[str] = set()
+        self.is_internal = False  # called by functions of its module alone, and never inlined
         self._count = 0
 
     def fresh(self, hint: str = "t") -> str:
@@ -87,9 +88,13 @@ class Function:
 
     def text(self) -> str:
         """The function as LLVM reads it."""
-        body = "\n".join([*self.slots, *self.lines])
-        head = f"define void @{self.name}({self.parameters}) #0 {{"
-        return f"{head}\nentry:\n{body}\n  ret void\n}}\n"
+        head = f"void @{self.name}({self.parameters})"
+        head = f"define internal {head} noinline #0" if self.is_internal else f"define {head} #0"
+        return f"{head} {{\nentry:\n{self.body()}\n  ret void\n}}\n"
+
+    def body(self) -> str:
+        """Its instructions."""
+        return "\n".join([*self.slots, *self.lines])
 
 
 def module(functions: Sequence[Function]) -> str:

@@ -30,7 +30,7 @@ class Setting:
     Attributes:
         function: The function.
         graph: The graph that the loops are of.
-        address: Gives the address at which a value begins.
+        address: Gives the address of a value (its number), or some bytes (a second number) further.
         scratch: Gives the address of a reduction's accumulators, if they are apart from its result.
         width: How many lanes a vector has.
         piece: In a task: from where to where it goes along the axis that is cut.
@@ -39,7 +39,7 @@ class Setting:
 
     function: Function
     graph: Graph
-    address: Callable[[int], str]
+    address: Callable[..., str]
     scratch: Callable[[Node], str | None]
     width: int
     piece: tuple[str, str] | None = None
@@ -116,7 +116,7 @@ class LoopWriter:
         for node in self.loop.nodes:
             for view in node.views():
                 if view.value not in made:
-                    base = self.mover.at(self.setting.address(view.value), view.offset)
+                    base = self.setting.address(view.value, view.offset)
                     steps = self._steps(view.value, view.strides)
                     self.loads.setdefault(view, Access(base, view.dtype, steps))
             if node.kind == REDUCTION:

@@ -76,13 +76,11 @@ class Product:
         grain = -(-size // (threads * _UNIT)) * _UNIT
         return Share(axis, size, grain) if grain < size else None
 
-    def places(self, function: Function, address: Callable[[int], str]) -> list[str]:
+    def places(self, address: Callable[..., str]) -> list[str]:
         """The addresses of left and right operand and of the result."""
-        mover = Mover(function)
-        views = (self.left, self.right, self.out)
-        return [mover.at(address(view.value), view.offset) for view in views]
+        return [address(view.value, view.offset) for view in (self.left, self.right, self.out)]
 
-    def write_start(self, function: Function, address: Callable[[int], str]) -> None:
+    def write_start(self, function: Function, address: Callable[..., str]) -> None:
         """Copy what the product is added to into the result's memory."""
         assert self.addend is not None
         source, target = address(self.addend.value), address(self.out.value)

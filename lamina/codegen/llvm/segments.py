@@ -1,14 +1,16 @@
 """Segments: neighbouring steps of a schedule as one function of machine code.
 
-A function finds all memory through one argument, a table of addresses. What several threads share
-becomes a task of its own (see `threads`), which the segment starts.
+A segment finds all memory through one argument, a table of addresses. Each of its steps is a
+function of a table of its own, with the addresses that it reads and writes and nothing else that is
+particular to it: so steps that are alike, such as the layers of a network or the time steps of a
+recurrent one, are one function. What several threads share becomes a task (see `threads`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node
 from lamina.codegen.llvm import threads
@@ -22,47 +24,186 @@ from lamina.devices.thread_count import capacity
 
 
 @final
-@dataclass
-class _Frame:
-    """A function, with the addresses at which it finds values.
+class Memory(NamedTuple):
+    """Where the values of a graph are.
 
     Attributes:
-        scratch: Where in the arena accumulators are.
+        scratch: Where in the arena reductions add up that do so apart from their result.
+    """
+
+    graph: Graph
+    plan: Plan
+    scratch: dict[int, int]
+
+
+@final
+class Place(NamedTuple):
+    """Memory that a step needs: a value from some byte on, or the accumulators of one."""
+
+    value: int
+    offset: int = 0
+    is_scratch: bool = False
+
+
+@final
+@dataclass
+class _Callee:
+    """A function that does one step, or a task of it.
+
+    Attributes:
+        places: What its table has addresses of; a task shares the table of its step.
         worker: In a task: the number of the thread, for memory that each has for itself.
     """
 
     function: Function
-    graph: Graph
-    plan: Plan
-    scratch: dict[int, int]
+    memory: Memory
+    places: list[Place] = field(default_factory=list)
     worker: str = ""
-    known: dict[int, str] = field(default_factory=dict)
+    known: dict[Place, str] = field(default_factory=dict)
 
-    def address(self, value: int) -> str:
-        """Where a value begins."""
-        plan = self.plan
-        if value in self.graph.inside:
-            whole, offset = self.graph.inside[value]
-            place = self.address(whole)
-            return self.function.give(f"getelementptr i8, ptr {place}, i64 {offset}")
-        if value in plan.slots:
-            return self._base_of(plan.slots[value])
-        place = self._in_arena(plan.offsets[value] + self.graph.values[value].lead)
-        if self.worker and value in plan.row_bytes:
-            far = self.function.give(f"mul nsw i64 {self.worker}, {plan.row_bytes[value]}")
-            place = self.function.give(f"getelementptr i8, ptr {place}, i64 {far}")
-        return place
+    def address(self, value: int, offset: int = 0) -> str:
+        """Where a value begins, or some bytes further."""
+        base = self._base_of(Place(value, offset))
+        apart = self.memory.plan.row_bytes.get(value)
+        if not self.worker or apart is None:
+            return base
+        far = self.function.give(f"mul nsw i64 {self.worker}, {apart}")
+        return self.function.give(f"getelementptr i8, ptr {base}, i64 {far}")
 
     def accumulators(self, node: Node) -> str | None:
         """Where a reduction adds up, if that is not its result."""
-        place = self.scratch.get(node.results[0])
-        return None if place is None else self._in_arena(place)
+        value = node.results[0]
+        return self._base_of(Place(value, 0, True)) if value in self.memory.scratch else None
 
     def setting(self, piece: tuple[str, str] | None = None) -> Setting:
         """For loops that are written here."""
-        return Setting(
-            self.function, self.graph, self.address, self.accumulators, lane_count(), piece
-        )
+        graph = self.memory.graph
+        return Setting(self.function, graph, self.address, self.accumulators, lane_count(), piece)
+
+    def task(self) -> _Callee:
+        """A task that is started from here."""
+        return _Callee(Function("task", TASK), self.memory, self.places, "%worker")
+
+    def _base_of(self, place: Place) -> str:
+        if place not in self.places:
+            self.places.append(place)
+        if place not in self.known:
+            at = self.places.index(place)
+            slots = self.function.slots
+            slots.append(f"  %at{at} = getelementptr ptr, ptr %table, i64 {at}")
+            slots.append(f"  %base{at} = load ptr, ptr %at{at}")
+            self.known[place] = f"%base{at}"
+        return self.known[place]
+
+
+@final
+class Writer:
+    """Writes segments; those of one module share the functions of steps that are alike.
+
+    Attributes:
+        functions: All that was written.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._names: dict[str, str] = {}
+        self.functions: list[Function] = []
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether threads share anything."""
+        return any(function.parameters == TASK for function in self.functions)
+
+    def write(self, name: str, steps: Sequence[Step]) -> None:
+        """One segment."""
+        segment = _Segment(Function(name), self._memory)
+        for step in steps:
+            if not isinstance(step, Node) and 0 in step.shape:
+                continue
+            callee = _Callee(Function("step"), self._memory)
+            if isinstance(step, Node):
+                self._product(callee, step)
+            else:
+                self._loop(callee, step)
+            segment.call(self._kept(callee.function), callee.places)
+        self.functions.append(segment.finished())
+
+    def _loop(self, callee: _Callee, step: Loop | Nest) -> None:
+        setting = callee.setting()
+        parts = writers(step, setting)
+        for part in parts:
+            part.before()
+        if step.cut is None:
+            write_body(step, parts, setting)
+        else:
+            task = callee.task()
+            inner = task.setting(("%begin", "%end"))
+            pieces = writers(step, inner)
+            for piece in pieces:
+                piece.open_piece()
+            write_body(step, pieces, inner)
+            size = step.shape[step.cut.axis]
+            _start(callee.function, self._kept(task.function), size, step.cut.grain)
+        for part in parts:
+            part.after()
+
+    def _product(self, callee: _Callee, node: Node) -> None:
+        product, function = Product(self._memory.graph, node), callee.function
+        if product.addend is not None and node.results[0] not in self._memory.plan.in_place:
+            product.write_start(function, callee.address)
+        share = product.share(capacity())
+        if share is None:
+            product.write(function, product.places(callee.address))
+            return
+        task = callee.task()
+        product.write_piece(task.function, product.places(task.address), share)
+        _start(function, self._kept(task.function), share.size, share.grain)
+
+    def _kept(self, function: Function) -> str:
+        """The name of a function, or of one like it that was written before."""
+        body = function.parameters + function.body()
+        if body not in self._names:
+            function.name = self._names[body] = f"{function.name}{len(self._names)}"
+            function.is_internal = True
+            self.functions.append(function)
+        return self._names[body]
+
+
+@final
+@dataclass
+class _Segment:
+    """A function that calls the functions of steps, one after another."""
+
+    function: Function
+    memory: Memory
+    most: int = 1
+    known: dict[int, str] = field(default_factory=dict)
+
+    def call(self, name: str, places: Sequence[Place]) -> None:
+        """Call a step's function with the addresses that it needs."""
+        self.most = max(self.most, len(places))
+        for k, place in enumerate(places):
+            at = self.function.give(f"getelementptr ptr, ptr %places, i64 {k}")
+            self.function.line(f"store ptr {self._address(place)}, ptr {at}")
+        self.function.line(f"call void @{name}(ptr %places)")
+
+    def finished(self) -> Function:
+        """The function, whole."""
+        self.function.slots.insert(0, f"  %places = alloca [{self.most} x ptr]")
+        return self.function
+
+    def _address(self, place: Place) -> str:
+        graph, plan, scratch = self.memory
+        value, offset, is_scratch = place
+        if is_scratch:
+            return self._further(self._base_of(0), scratch[value])
+        if value in graph.inside:
+            value, start = graph.inside[value]
+            offset += start
+        if value in plan.slots:
+            return self._further(self._base_of(plan.slots[value]), offset)
+        start = plan.offsets[value] + graph.values[value].lead
+        return self._further(self._base_of(0), start + offset)
 
     def _base_of(self, slot: int) -> str:
         if slot not in self.known:
@@ -72,22 +213,8 @@ class _Frame:
             self.known[slot] = loaded
         return self.known[slot]
 
-    def _in_arena(self, offset: int) -> str:
-        return self.function.give(f"getelementptr i8, ptr {self._base_of(0)}, i64 {offset}")
-
-
-def write_segment(
-    name: str, steps: Sequence[Step], graph: Graph, plan: Plan, scratch: dict[int, int]
-) -> list[Function]:
-    """The function that does some steps, and the tasks that it starts."""
-    functions = [Function(name)]
-    frame = _Frame(functions[0], graph, plan, scratch)
-    for step in steps:
-        if isinstance(step, Node):
-            functions += _write_product(frame, step, f"{name}_task{len(functions)}")
-        elif 0 not in step.shape:
-            functions += _write_loop(frame, step, f"{name}_task{len(functions)}")
-    return functions
+    def _further(self, base: str, offset: int) -> str:
+        return self.function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
 
 def share_products(steps: Sequence[Step], graph: Graph) -> bool:
@@ -96,45 +223,15 @@ def share_products(steps: Sequence[Step], graph: Graph) -> bool:
     return any(Product(graph, node).share(capacity()) for node in products)
 
 
-def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> Function:
-    """A task that does a loop over one axis for a range of it, however long that axis is."""
-    function = Function(name, TASK)
-    frame = _Frame(function, graph, plan, {}, "%worker")
-    setting = replace(frame.setting(("%begin", "%end")), is_flat=True)
+def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> tuple[Function, list[Place]]:
+    """A task that does a loop over one axis for a range of it, however long that axis is.
+
+    Returns it with what its table must have the addresses of.
+    """
+    task = _Callee(Function(name, TASK), Memory(graph, plan, {}), worker="%worker")
+    setting = replace(task.setting(("%begin", "%end")), is_flat=True)
     write_body(loop, writers(loop, setting), setting)
-    return function
-
-
-def _write_loop(frame: _Frame, step: Loop | Nest, task_name: str) -> list[Function]:
-    setting = frame.setting()
-    parts = writers(step, setting)
-    tasks: list[Function] = []
-    for part in parts:
-        part.before()
-    if step.cut is None:
-        write_body(step, parts, setting)
-    else:
-        tasks.append(_write_task(frame, step, task_name))
-        size = step.shape[step.cut.axis]
-        _start(frame.function, task_name, size, step.cut.grain)
-    for part in parts:
-        part.after()
-    return tasks
-
-
-def _write_product(frame: _Frame, node: Node, task_name: str) -> list[Function]:
-    product, function = Product(frame.graph, node), frame.function
-    if product.addend is not None and node.results[0] not in frame.plan.in_place:
-        product.write_start(function, frame.address)
-    share = product.share(capacity())
-    if share is None:
-        product.write(function, product.places(function, frame.address))
-        return []
-    task = Function(task_name, TASK)
-    own = _Frame(task, frame.graph, frame.plan, frame.scratch, "%worker")
-    product.write_piece(task, product.places(task, own.address), share)
-    _start(function, task_name, share.size, share.grain)
-    return [task]
+    return task.function, task.places
 
 
 def _start(function: Function, task: str, size: int, grain: int) -> None:
@@ -143,14 +240,3 @@ def _start(function: Function, task: str, size: int, grain: int) -> None:
     function.line(
         f"call void @{threads.PARALLEL}(ptr @{task}, ptr %table, i64 {size}, i64 {grain})"
     )
-
-
-def _write_task(frame: _Frame, step: Loop | Nest, name: str) -> Function:
-    function = Function(name, TASK)
-    own = _Frame(function, frame.graph, frame.plan, frame.scratch, "%worker")
-    setting = own.setting(("%begin", "%end"))
-    parts = writers(step, setting)
-    for part in parts:
-        part.open_piece()
-    write_body(step, parts, setting)
-    return function
