@@ -133,3 +133,19 @@ def test_a_product_that_others_read_is_not_added_to(native):
         compiled(function, *arrays, native=native)(*arrays), function(*arrays), strict=True
     ):
         np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("native", WAYS)
+def test_weights_that_lie_transposed_are_laid_out_once(native):
+    def recurrent(x, w):
+        for _ in range(5):
+            x = np.tanh(x @ w.T)
+        return x
+
+    rng = np.random.default_rng(4)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((3, 8), (8, 8)))
+    graph = graph_of(recurrent, x, w)
+    simplify(graph)
+    assert [node.op for node in graph.nodes].count("copy") == 1
+    found = compiled(recurrent, x, w, native=native)(x, w)[0]
+    np.testing.assert_allclose(found, recurrent(x, w), rtol=1e-5, atol=1e-6)

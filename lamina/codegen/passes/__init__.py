@@ -5,8 +5,9 @@ from lamina.codegen.passes.accumulating import accumulate
 from lamina.codegen.passes.common import share_common
 from lamina.codegen.passes.dead import drop_dead
 from lamina.codegen.passes.folding import fold
+from lamina.codegen.passes.laying_out import lay_out
 
-__all__ = ["accumulate", "drop_dead", "fold", "share_common", "simplify"]
+__all__ = ["accumulate", "drop_dead", "fold", "lay_out", "share_common", "simplify"]
 
 
 def simplify(graph: Graph) -> None:
@@ -16,3 +17,4 @@ def simplify(graph: Graph) -> None:
     fold(graph)
     drop_dead(graph)
     accumulate(graph)
+    lay_out(graph)
