@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
@@ -179,7 +180,7 @@ def _sigmoid(input: Any) -> Any:
 sigmoid = unary(
     "sigmoid",
     _sigmoid,
-    grad=lambda F, g, out: g * F.conj(out * (1 - out)),
+    grad=fused(lambda F, g, out: g * F.conj(out * (1 - out))),
     doc=r"The logistic function of each element: $1 / (1 + e^{-x})$.",
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import binary
@@ -203,7 +204,7 @@ _div = binary(
     np.true_divide,
     grad={
         "input": lambda F, g, other: g / F.conj(other),
-        "other": lambda F, g, input, other: -g * F.conj(input / other / other),
+        "other": fused(lambda F, g, input, other: -g * F.conj(input / other / other)),
     },
     dtypes=TO_FLOAT,
     samples=_quotient_samples,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina.codegen.fused import fused
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import binary_samples, unary_samples
@@ -151,7 +152,7 @@ cosh = unary(
 tanh = unary(
     "tanh",
     np.tanh,
-    grad=lambda F, g, out: g * F.conj(1 - out * out),
+    grad=fused(lambda F, g, out: g * F.conj(1 - out * out)),
     doc="The hyperbolic tangent of each element.",
 )
 asinh = unary(
