@@ -24,6 +24,7 @@ from lamina.codegen.graph import (
     settled,
 )
 from lamina.codegen.pointwise_table import FLOATS, LOGICAL, REDUCTIONS, UFUNCS, is_looped
+from lamina.devices.array_functions import is_array_function
 from lamina.devices.layouts import dense_strides
 from lamina.devices.recording import Ref, Step
 
@@ -40,12 +41,12 @@ def is_method(function: Any, name: str) -> bool:
 
 
 def is_numpy(function: Any) -> bool:
-    """Whether a function is NumPy's, and so gives the same for the same arguments."""
+    """Whether a function is NumPy's, or like one: it gives the same for the same arguments."""
     owner = getattr(function, "__self__", None)
     if isinstance(function, np.ufunc) or isinstance(owner, np.ufunc):
         return True
     module = getattr(function, "__module__", "") or ""
-    return module.split(".")[0] == "numpy" or module == "lamina.devices.dispatched"
+    return module.split(".")[0] == "numpy" or is_array_function(function)
 
 
 def lowered(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Operand | None:

@@ -25,6 +25,7 @@ from lamina.ops.reduced import (
     refuse_complex,
     refuse_empty,
 )
+from lamina.ops.sorting_kernels import places_around, sorted_along
 
 
 def _is_nan(input: Any) -> Any:
@@ -53,7 +54,7 @@ def _median_along_kernel(input: Any, dim: int = -1, keepdim: bool = False) -> An
     refuse_empty("median", input.shape, axis)
     line = on_lines(input)
     half = (line.shape[axis] - 1) // 2
-    indices = _slot(np.argpartition(line, half, axis=axis), axis, half)
+    indices = _slot(places_around(line, axis, half), axis, half)
     if line.dtype.kind != "f":
         return _at(line, indices, axis, keepdim, input.ndim)
     nan = _is_nan(line)
@@ -67,7 +68,7 @@ def _nanmedian_along_kernel(input: Any, dim: int = -1, keepdim: bool = False) ->
     refuse_complex("nanmedian", input)
     refuse_empty("nanmedian", input.shape, axis)
     line = on_lines(input)
-    order = np.argsort(line, axis=axis, kind="stable")
+    order = sorted_along(line, axis)[1]
     count = np.add.reduce(np.equal(line, line), axis=axis, keepdims=True, dtype=np.int64)
     indices = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis=axis)
     return _at(line, indices, axis, keepdim, input.ndim)
@@ -163,8 +164,7 @@ def _mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     refuse_complex("mode", input)
     refuse_empty("mode", input.shape, axis)
     line = on_lines(input)
-    order = np.argsort(line, axis=axis, kind="stable")
-    ranked = np.take_along_axis(line, order, axis=axis)
+    ranked, order = sorted_along(line, axis)
     # How long a run of equal elements is by each place: the first longest run wins.
     place = np.zeros_like(order) + counted_along(order, axis)
     head = (slice(None),) * axis
@@ -197,7 +197,7 @@ def _kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
             [(this_place(), "called here")],
             [f"k counts from 1 to {line.shape[axis]} here"],
         )
-    indices = _slot(np.argpartition(line, k - 1, axis=axis), axis, k - 1)
+    indices = _slot(places_around(line, axis, k - 1), axis, k - 1)
     return _at(line, indices, axis, keepdim, input.ndim)
 
 

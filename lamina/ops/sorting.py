@@ -13,33 +13,28 @@ from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
 from lamina.ops.axes import rows_first
 from lamina.ops.reduced import accept_numpy_names, axis_of, on_lines
+from lamina.ops.sorting_kernels import sorted_along
 
 
-def _order(line: Any, axis: int, descending: bool) -> Any:
-    """The places of the elements in order; equal ones stay in theirs, and NaN is the largest."""
+def _ordered(line: Any, axis: int, descending: bool) -> tuple[Any, Any]:
+    """Lines in order, and the places of their elements; equal ones stay in their order."""
     if line.dtype.kind == "c":
         raise errors.NotImplementedForDtype(
             "Sort does not support complex dtypes",
             [(this_place(), "called here")],
             ["sort by size instead: `x.abs().argsort()`"],
         )
-    if not descending:
-        return np.argsort(line, axis=axis, kind="stable")
-    turned = np.argsort(np.flip(line, axis), axis=axis, kind="stable")
-    return line.shape[axis] - 1 - np.flip(turned, axis)
+    found: tuple[Any, Any] = sorted_along(line, axis, descending)
+    return found
 
 
 def _sort(input: Any, dim: int = -1, descending: bool = False) -> Any:
-    axis = axis_of(dim, input.ndim)
-    line = on_lines(input)
-    indices = _order(line, axis, descending)
-    values = np.take_along_axis(line, indices, axis=axis)
+    values, indices = _ordered(on_lines(input), axis_of(dim, input.ndim), descending)
     return values.reshape(input.shape), indices.reshape(input.shape)
 
 
 def _argsort(input: Any, dim: int = -1, descending: bool = False) -> Any:
-    axis = axis_of(dim, input.ndim)
-    return _order(on_lines(input), axis, descending).reshape(input.shape)
+    return _sort(input, dim, descending)[1]
 
 
 def _at_places(F: Any, g: Any, input_shape: Any, dim: Any, out1: Any) -> Any:
@@ -131,12 +126,12 @@ def _topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool 
         )
     head = (slice(None),) * axis
     if 4 * k >= length or length < 64 or k == 0:
-        indices = rows_first(_order(line, axis, largest)[(*head, slice(None, k))])
+        indices = rows_first(_ordered(line, axis, largest)[1][(*head, slice(None, k))])
     else:
         at = length - k if largest else k - 1
         some = np.argpartition(line, at, axis=axis)
         some = some[(*head, slice(at, None) if largest else slice(None, k))]
-        within = _order(np.take_along_axis(line, some, axis=axis), axis, largest)
+        within = _ordered(np.take_along_axis(line, some, axis=axis), axis, largest)[1]
         indices = np.take_along_axis(some, within, axis=axis)
     values = np.take_along_axis(line, indices, axis=axis)
     if input.ndim:

@@ -107,7 +107,12 @@ def module(functions: Sequence[Function]) -> str:
 
 @final
 class Block:
-    """A place where lanes of one width are worked on."""
+    """A place where lanes of one width are worked on.
+
+    Args:
+        function: Where instructions are appended.
+        width: The number of lanes; 0 for numbers in registers of their own.
+    """
 
     def __init__(self, function: Function, width: int) -> None:
         self.function = function
@@ -115,12 +120,14 @@ class Block:
 
     def vector(self, kind: str) -> str:
         """The type of lanes of a kind."""
-        return f"<{self.width} x {kind}>"
+        return f"<{self.width} x {kind}>" if self.width else kind
 
     def constant(self, kind: str, number: Any) -> Lanes:
         """The same number in each lane."""
-        one = f"{kind} {literal(kind, number)}"
-        return Lanes(self, kind, f"<{', '.join([one] * self.width)}>")
+        one = literal(kind, number)
+        if not self.width:
+            return Lanes(self, kind, one)
+        return Lanes(self, kind, f"<{', '.join([f'{kind} {one}'] * self.width)}>")
 
     def listed(self, kind: str, numbers: Sequence[Any]) -> Lanes:
         """A number for each lane."""
@@ -143,7 +150,8 @@ class Block:
 
     def call(self, name: str, kind: str, *args: Lanes) -> Lanes:
         """One of LLVM's own functions on lanes of one kind, such as `sqrt`."""
-        full = f"@llvm.{name}.v{self.width}{MANGLED.get(kind, kind)}"
+        lanes = f"v{self.width}" if self.width else ""
+        full = f"@llvm.{name}.{lanes}{MANGLED.get(kind, kind)}"
         types = ", ".join(self.vector(a.kind) for a in args)
         self.function.declare(f"{self.vector(kind)} {full}({types})")
         given = ", ".join(f"{self.vector(a.kind)} {a.name}" for a in args)
@@ -214,10 +222,10 @@ class Lanes:
     def __xor__(self, other: Any) -> Lanes:
         return self.op("xor", other)
 
-    def __lshift__(self, count: int) -> Lanes:
+    def __lshift__(self, count: Any) -> Lanes:
         return self.op("shl", count)
 
-    def __rshift__(self, count: int) -> Lanes:
+    def __rshift__(self, count: Any) -> Lanes:
         """Arithmetic: the sign is kept."""
         return self.op("ashr", count)
 

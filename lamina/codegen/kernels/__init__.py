@@ -1,0 +1,1 @@
+"""Machine code that eager mode uses for large arrays, whatever their sizes."""

@@ -1,0 +1,83 @@
+"""Lines in order, with the places that their elements had: what sorting is made of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from lamina.codegen.kernels.sorting import can_sort, sort_last
+from lamina.devices.array_functions import array_function
+from lamina.devices.layouts import fresh
+from lamina.ops.axes import rows_first
+
+DIGITS_FROM: Final = {4: 2048, 8: 16384}
+"""From which length on NumPy sorts a line fastest by digits of 16 bits, for bytes of a number."""
+
+
+@array_function(lambda line, axis, *_: (fresh(line.shape, line.dtype), fresh(line.shape, np.int64)))
+def sorted_along(line: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
+    """The elements in order along an axis, and the places that they had.
+
+    Equal elements keep their order, whichever way is asked for. NaN is the largest number.
+    """
+    last = line if axis == line.ndim - 1 else line.swapaxes(axis, -1)
+    if can_sort(last):
+        values, places = sort_last(last, descending)
+    else:
+        places = _places(last, descending)
+        values = np.take_along_axis(last, places, axis=-1)
+    if last is not line:
+        values, places = values.swapaxes(axis, -1), places.swapaxes(axis, -1)
+    return rows_first(values), rows_first(places)
+
+
+@array_function(lambda line, axis, _: fresh(line.shape, np.int64))
+def places_around(line: Any, axis: int, position: int) -> Any:
+    """Places of the elements, those before and those after a position in the order on their sides.
+
+    Machine code sorts a line of 1024 numbers twice as fast as NumPy divides it.
+    """
+    if can_sort(line.swapaxes(axis, -1)):
+        return sorted_along(line, axis)[1]
+    return np.argpartition(line, position, axis=axis)
+
+
+def _places(last: Any, descending: bool) -> Any:
+    """The places, found with NumPy."""
+    if last.__class__ is np.ndarray and last.shape[-1] >= DIGITS_FROM.get(last.itemsize, math.inf):
+        return _places_by_digits(_keys(last, descending))
+    if not descending:
+        return np.argsort(last, axis=-1, kind="stable")
+    turned = np.argsort(np.flip(last, -1), axis=-1, kind="stable")
+    return last.shape[-1] - 1 - np.flip(turned, -1)
+
+
+def _keys(last: Any, descending: bool) -> Any:
+    """Whole numbers without a sign that have the wanted order."""
+    bits = last.dtype.itemsize * 8
+    signed, unsigned = np.dtype(f"i{bits // 8}"), np.dtype(f"u{bits // 8}")
+    sign = unsigned.type(1 << (bits - 1))
+    if last.dtype.kind == "f":
+        plain = np.where(last == 0, unsigned.type(0), last.view(unsigned))  # zeros are equal
+        turned = plain.view(signed) >> signed.type(bits - 1)
+        keys = plain ^ (turned.view(unsigned) | sign)
+        keys[np.isnan(last)] = ~unsigned.type(0)
+    elif last.dtype.kind == "i":
+        keys = last.view(unsigned) ^ sign
+    else:
+        keys = last.view(unsigned)
+    return ~keys if descending else keys
+
+
+def _places_by_digits(keys: Any) -> Any:
+    """Sorted by the lowest 16 bits first, then by the next: NumPy counts numbers of that width."""
+    places: Any = None
+    for shift in range(0, keys.itemsize * 8, 16):
+        digit = (keys >> keys.dtype.type(shift)).astype(np.uint16)
+        if places is not None:
+            digit = np.take_along_axis(digit, places, axis=-1)
+        order = np.argsort(digit, axis=-1, kind="stable")
+        places = order if places is None else np.take_along_axis(places, order, axis=-1)
+    return places
