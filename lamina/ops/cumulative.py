@@ -12,11 +12,11 @@ from lamina.core.call import operation
 from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
+from lamina.ops.cumulative_kernels import running
 from lamina.ops.reduced import (
     axis_of,
     counted_along,
     numpy_dtype,
-    on_lines,
     refuse_complex,
     sum_dtype,
 )
@@ -24,42 +24,41 @@ from lamina.ops.reduced import (
 _WIDE = {"float32": np.dtype(np.float64), "complex64": np.dtype(np.complex128)}
 
 
-def _accumulated(ufunc: Any, input: Any, dim: int, dtype: Any) -> Any:
+def _accumulated(
+    operation: str, input: Any, dim: int, dtype: Any = None, from_end: bool = False
+) -> Any:
     """A running sum or product. Low precisions are accumulated in a higher one."""
     axis = axis_of(dim, input.ndim)
     wanted = numpy_dtype(dtype)
     if wanted is not None and wanted != input.dtype:
         input = input.astype(wanted)
     kind = sum_dtype(input, None)
-    result_kind = input.dtype if kind is None else kind
+    keeps = kind is None or (wanted is not None and wanted.kind in "iu")
+    result = input.dtype if keeps else kind
+    if not input.ndim:
+        return input.astype(result)
     if is_half(input.dtype):
         input = input.astype(np.float32)
-    wide = _WIDE.get(input.dtype.name, kind)
-    found = ufunc.accumulate(on_lines(input), axis=axis, dtype=wide)
-    if wanted is not None and kind is not None and wanted.kind in "iu":
-        result_kind = wanted
-    if found.dtype != result_kind:
-        with np.errstate(over="ignore"):
-            found = found.astype(result_kind)
-    return found if input.ndim else found.reshape(())
+    wide = _WIDE.get(input.dtype.name, kind or input.dtype)
+    return running(operation, input, axis, wide, result, from_end)
 
 
 def _cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    return _accumulated(np.add, input, dim, dtype)
+    return _accumulated("add", input, dim, dtype)
+
+
+def _cumsum_from_end(input: Any, dim: int) -> Any:
+    return _accumulated("add", input, dim, from_end=True)
 
 
 def _cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    return _accumulated(np.multiply, input, dim, dtype)
-
-
-def _from_the_end(F: Any, input: Any, dim: int) -> Any:
-    return F.turn_around(F.cumsum(F.turn_around(input, dim), dim), dim)
+    return _accumulated("multiply", input, dim, dtype)
 
 
 def _cumsum_rule(F: Any, g: Any, input_shape: Any, dim: Any, dtype: Any, input_dtype: Any) -> Any:
     if dtype is not None:
         g = F.cast_like_input(g, input_dtype)
-    return _from_the_end(F, g, dim) if input_shape else g
+    return F.cumsum_from_end(g, dim) if input_shape else g
 
 
 def _cumprod_rule(
@@ -90,6 +89,14 @@ cumsum = operation(
     grad={"input": _cumsum_rule},
     samples=_samples,
     doc="The running sum along a dimension.",
+)
+operation(
+    "cumsum_from_end",
+    _cumsum_from_end,
+    grad={"input": lambda F, g, input_shape, dim: F.cumsum(g, dim) if input_shape else g},
+    node_name="FlipBackward0",
+    samples=_samples,
+    doc="The running sum along a dimension from its end: the derivative of `cumsum`.",
 )
 cumprod = operation(
     "cumprod",

@@ -78,7 +78,8 @@ def filled(shape: tuple[int, ...], value: Any, kind: np.dtype[Any], place: devic
         return recorder.create(np.full, shape, value, dtype=kind, on=place)
     try:
         if place is CPU:
-            return np.full(shape, value, kind) if value else np.zeros(shape, kind)
+            is_zero = not value and "-" not in str(value)  # negative zeros have other bits
+            return np.zeros(shape, kind) if is_zero else np.full(shape, value, kind)
         array = backend_of(place).empty(shape, kind)
     except (MemoryError, ValueError) as error:
         raise errors.OutOfMemoryError(

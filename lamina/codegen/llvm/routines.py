@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, final
 
-from lamina.codegen.llvm.ir import TASK, Block, Function, Lanes
+from lamina.codegen.llvm.ir import MANGLED, TASK, Block, Function, Lanes
 
 BYTES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8, "ptr": 8}
 
@@ -93,6 +93,33 @@ class Routine:
         kind = lanes.block.vector(lanes.kind)
         text = f"store {kind} {lanes.name}, ptr {place.name}, align {BYTES[lanes.kind]}"
         self.function.line(text)
+
+    def first_lanes(self, block: Block, count: Lanes) -> Lanes:
+        """One bit for each lane: set in the first `count`."""
+        every = block.listed("i64", range(block.width))
+        return every.compare("slt", block.splat("i64", count.name))
+
+    def load_some(
+        self, base: Lanes, index: Lanes, kind: str, bits: Lanes, others: Lanes | None = None
+    ) -> Lanes:
+        """Those elements from an index on whose bits are set; for the rest `others`, or zeros."""
+        vector, mask = bits.block.vector(kind), bits.block.vector("i1")
+        name = f"@llvm.masked.load.v{bits.block.width}{MANGLED.get(kind, kind)}.p0"
+        self.function.declare(f"{vector} {name}(ptr, i32, {mask}, {vector})")
+        place = self.at(base, index, kind)
+        rest = others.name if others is not None else "zeroinitializer"
+        given = f"ptr {place.name}, i32 {BYTES[kind]}, {mask} {bits.name}, {vector} {rest}"
+        return bits.block.give(kind, f"call {vector} {name}({given})")
+
+    def store_some(self, lanes: Lanes, base: Lanes, index: Lanes, bits: Lanes) -> None:
+        """Write those elements from an index on whose bits are set."""
+        kind = lanes.kind
+        vector, mask = lanes.block.vector(kind), lanes.block.vector("i1")
+        name = f"@llvm.masked.store.v{lanes.block.width}{MANGLED.get(kind, kind)}.p0"
+        self.function.declare(f"void {name}({vector}, ptr, i32, {mask})")
+        place = self.at(base, index, kind)
+        given = f"{vector} {lanes.name}, ptr {place.name}, i32 {BYTES[kind]}, {mask} {bits.name}"
+        self.function.line(f"call void {name}({given})")
 
     def clear(self, base: Lanes, size: int) -> None:
         """Set bytes to zero."""
