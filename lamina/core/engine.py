@@ -142,6 +142,7 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
             node = following
             if node is not None:
                 gradient = carried
+    gradient = carried = None  # a leaf takes an array over that nobody else has
     for entry in leaves.values():
         add_to_leaf(entry, place)
 

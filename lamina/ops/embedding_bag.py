@@ -14,18 +14,17 @@ from lamina.core.samples import sample
 from lamina.core.tensor import wrap
 from lamina.ops.constants import constant_like
 from lamina.ops.lookup import embedding
+from lamina.ops.row_kernels import summed_rows, taken_rows
 
 __all__: list[str] = []
 
 
 def _bag_sum(input: Any, weights: Any, bags: Any, count: int) -> Any:
-    made = np.zeros_like(input, shape=(count, *input.shape[1:]))
-    np.add.at(made, bags, input * np.expand_dims(weights, -1))
-    return made
+    return _bag_total(input * np.expand_dims(weights, -1), bags, count)
 
 
 def _bag_rows(input: Any, bags: Any) -> Any:
-    return input[bags]
+    return taken_rows(input, bags, 0)
 
 
 operation(
@@ -40,9 +39,7 @@ operation(
 
 
 def _bag_total(input: Any, bags: Any, count: int) -> Any:
-    made = np.zeros_like(input, shape=(count, *input.shape[1:]))
-    np.add.at(made, bags, input)
-    return made
+    return summed_rows(input, bags, 0, (count, *input.shape[1:]), input.dtype)
 
 
 operation(

@@ -14,8 +14,9 @@ from lamina.core.modes import no_grad
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.constants import constant_like
-from lamina.ops.indexing_rules import add_at, ndarray, positions_of_rows, refused
+from lamina.ops.indexing_rules import ndarray, refused
 from lamina.ops.picking import check_lookup
+from lamina.ops.row_kernels import summed_rows, taken_rows
 
 
 def _embedding(
@@ -25,7 +26,7 @@ def _embedding(
     if weight.ndim != 2:
         raise refused("'weight' must be 2-D")
     check_lookup(indices, weight.shape[0])
-    return np.take(weight, indices, axis=0)
+    return taken_rows(weight, indices, 0)
 
 
 _embedding_op = operation(
@@ -61,12 +62,10 @@ def _embedding_backward(
     input: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
     width = input.shape[-1]
-    base = np.zeros_like(input, shape=(count, width), order="C")
     rows = input.reshape(-1, width)
     if padding_idx >= 0 or scale_grad_by_freq:
         rows = rows * _weights_of(indices, padding_idx, scale_grad_by_freq, input.dtype)[:, None]
-    add_at(base, positions_of_rows(base.shape, indices, 0), rows)
-    return base
+    return summed_rows(rows, indices, 0, (count, width), input.dtype)
 
 
 embedding_backward = operation(
@@ -86,7 +85,7 @@ embedding_backward = operation(
 def _embedding_weighted(
     input: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
-    rows = np.take(input, indices, axis=0)
+    rows = taken_rows(input, indices, 0)
     if padding_idx >= 0 or scale_grad_by_freq:
         weight = _weights_of(indices, padding_idx, scale_grad_by_freq, input.dtype)
         rows = rows * weight.reshape((*indices.shape, 1))

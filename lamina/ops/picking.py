@@ -25,9 +25,9 @@ from lamina.ops.indexing_rules import (
     numpy_key,
     positions_along,
     positions_of_key,
-    positions_of_rows,
     refused,
 )
+from lamina.ops.row_kernels import summed_rows, taken_rows
 from lamina.ops.shape import flatten
 
 __all__ = ["gather", "index_select", "take", "take_along_dim"]
@@ -43,7 +43,7 @@ def _index(input: Any, indices: Any, places: Any) -> Any:
             and indices[0].dtype.kind != "b"
             and indices[0].__class__ is input.__class__
         ):
-            return np.take(input, indices[0], axis=places[0])
+            return taken_rows(input, indices[0], places[0])
         found = input[key]
         return found if found.flags.c_contiguous else found.copy("C")
     except IndexError as error:
@@ -70,14 +70,13 @@ index = operation(
 
 
 def _embed_index(input: Any, indices: Any, places: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape, dtype=kind, order="C")
-    if len(indices) == 1 and indices[0].dtype.kind == "b":
-        base[numpy_key(indices, places)] = input
-    elif len(indices) == 1:
+    if len(indices) == 1 and indices[0].dtype.kind != "b":
         rows = indices[0]
         rows = np.where(rows < 0, rows + shape[places[0]], rows)
-        positions = positions_of_rows(shape, rows, places[0])
-        add_at(base, positions, input.reshape(positions.shape))
+        return summed_rows(input, rows, places[0], shape, kind)
+    base = np.zeros_like(input, shape=shape, dtype=kind, order="C")
+    if len(indices) == 1:
+        base[numpy_key(indices, places)] = input
     else:
         add_at(base, positions_of_key(shape, indices, places), input)
     return base
@@ -110,7 +109,7 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     axis = axis_of(dim, input.ndim)
     wide = input if input.ndim else input[None]
     check_lookup(index, wide.shape[axis])
-    found = np.take(wide, index.reshape(-1), axis=axis)
+    found = taken_rows(wide, index.reshape(-1), axis)
     return found if input.ndim else found.reshape(())
 
 
@@ -147,10 +146,9 @@ index_select = operation(
 
 
 def _embed_rows(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape or (1,), dtype=kind, order="C")
-    positions = positions_of_rows(base.shape, index, axis_of(dim, base.ndim))
-    add_at(base, positions, input.reshape(positions.shape))
-    return base.reshape(shape)
+    wide = shape or (1,)
+    found = summed_rows(input, index, axis_of(dim, len(wide)), wide, kind)
+    return found if shape else found.reshape(shape)
 
 
 embed_rows = operation(

@@ -22,11 +22,11 @@ from lamina.ops.indexing_rules import (
     kind_name,
     numpy_key,
     positions_of_key,
-    positions_of_rows,
     refused,
 )
 from lamina.ops.numbers import fill_choice, number_as
 from lamina.ops.picking import check_flat
+from lamina.ops.row_kernels import with_rows_added
 from lamina.ops.scattering import scatter_reduce
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce", "put"]
@@ -43,16 +43,26 @@ def _index_put(
             f"{kind_name(input.dtype)} for the destination and {kind_name(values.dtype)} for the "
             "source."
         )
-    out = np.copy(input, order="C")
     key = numpy_key(indices, places)
     try:
+        if accumulate and len(indices) == 1 and indices[0].dtype.kind != "b":
+            return _put_rows(input, indices[0], places[0], values)
+        out = np.copy(input, order="C")
         if accumulate:
             add_at(out, positions_of_key(out.shape, _checked(indices, out, key), places), values)
         else:
             out[key] = values
     except (IndexError, ValueError) as error:
-        raise put_trouble(error, out, key, values) from None
+        raise put_trouble(error, input, key, values) from None
     return out
+
+
+def _put_rows(input: Any, index: Any, axis: int, values: Any) -> Any:
+    """Values added to rows, counted from the end where their numbers are negative."""
+    shape, rows = input.shape, input.shape[axis]
+    np.zeros_like(index, shape=(rows,), dtype=bool)[index]  # raises if one is out of range
+    listed = np.broadcast_to(values, (*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    return with_rows_added(input, np.where(index < 0, index + rows, index), axis, listed)
 
 
 def _checked(indices: Any, out: Any, key: Any) -> Any:
@@ -156,16 +166,9 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1)
             "must have the same scalar type"
         )
     axis = _check_rows("index_add_", input, dim, index, source)
-    out = _wide(input)
-    positions = positions_of_rows(out.shape, index, axis)
-    add_at(
-        out,
-        positions,
-        (source if alpha == 1 else source * number_as(alpha, source.dtype)).reshape(
-            positions.shape
-        ),
-    )
-    return out.reshape(input.shape)
+    wide = input if input.ndim else input[None]
+    listed = source if alpha == 1 else source * number_as(alpha, source.dtype)
+    return with_rows_added(wide, index, axis, listed).reshape(input.shape)
 
 
 index_add = operation(

@@ -128,6 +128,12 @@ class Routine:
             f"call void @llvm.memset.p0.i64(ptr {base.name}, i8 0, i64 {size}, i1 false)"
         )
 
+    def copy(self, source: Lanes, target: Lanes, size: Lanes) -> None:
+        """Copy bytes."""
+        self.function.declare("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        given = f"ptr {target.name}, ptr {source.name}, i64 {size.name}, i1 false"
+        self.function.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
     # --- what runs when --------------------------------------------------------------------------
 
     @contextmanager

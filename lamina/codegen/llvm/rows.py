@@ -1,0 +1,93 @@
+"""Rows of a table by their numbers: copied out of it, or added into it.
+
+A table has the shape (outer, rows, elements). Copying is cut by result, adding by columns: then no
+two threads add to the same place, and each place adds up in the order of the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from lamina.codegen.llvm.ir import Block, Function, Lanes
+from lamina.codegen.llvm.routines import BYTES, Routine
+
+TABLE, NUMBERS, LIST, COUNT, ROWS, WIDTH = range(6)
+"""The entries of a task's table: the table, the numbers, the rows listed (the result of copying,
+what is added), how many are listed, the rows of the table, and the elements (or, for copying, the
+bytes) of a row.
+"""
+
+VECTORS: Final = 4
+"""How many vectors of columns are added at a time: that reads whole lines of memory."""
+
+
+def write_copy(index: str) -> Function:
+    """The task `copy_rows`: numbers, of kind `index`, name rows that are copied."""
+    routine = Routine("copy_rows")
+    table, listed, width = _ends(routine)
+    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+        outer = piece.op("sdiv", routine.entry(COUNT))
+        place = piece - outer * routine.entry(COUNT)
+        source = routine.at(table, _row(routine, outer, place, index) * width, "i8")
+        routine.copy(source, routine.at(listed, piece * width, "i8"), width)
+    return routine.function
+
+
+def write_add(index: str, kind: str, lanes: int) -> Function:
+    """The task `add_rows`, whose pieces are groups of columns: listed rows are added."""
+    routine = Routine("add_rows")
+    block = Block(routine.function, lanes * 4 // BYTES[kind])
+    table, listed, width = _ends(routine)
+    together = VECTORS * block.width
+    groups = (width + (together - 1)).op("sdiv", together)
+    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+        outer = piece.op("sdiv", groups)
+        column = (piece - outer * groups) * together
+        bits = [
+            routine.first_lanes(block, width - column - k * block.width) for k in range(VECTORS)
+        ]
+
+        def add(source: Lanes, target: Lanes) -> None:
+            for k, some in enumerate(bits):
+                far = column + k * block.width
+                total = routine.load_some(table, target + far, kind, some)
+                total = total + routine.load_some(listed, source + far, kind, some)
+                routine.store_some(total, table, target + far, some)
+
+        _each_row(routine, outer, index, width, add)
+    return routine.function
+
+
+def write_add_elements(index: str, kind: str) -> Function:
+    """The task `add_elements`, whose pieces are tables: as `add_rows`, for rows of one element."""
+    routine = Routine("add_elements")
+    table, listed, width = _ends(routine)
+
+    def add(source: Lanes, target: Lanes) -> None:
+        total = routine.load(table, target, kind) + routine.load(listed, source, kind)
+        routine.store(total, table, target)
+
+    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as outer:
+        _each_row(routine, outer, index, width, add)
+    return routine.function
+
+
+def _ends(routine: Routine) -> tuple[Lanes, Lanes, Lanes]:
+    return routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr"), routine.entry(WIDTH)
+
+
+def _row(routine: Routine, outer: Lanes, place: Lanes, index: str) -> Lanes:
+    """The row of the table that the number at a place names."""
+    row = routine.load(routine.entry(NUMBERS, "ptr"), place, index)
+    row = row if index == "i64" else row.convert("sext", "i64")
+    return outer * routine.entry(ROWS) + row
+
+
+def _each_row(
+    routine: Routine, outer: Lanes, index: str, width: Lanes, add: Callable[[Lanes, Lanes], None]
+) -> None:
+    """Add each listed row, from where it begins to where its row in the table does."""
+    count = routine.entry(COUNT)
+    with routine.counting(routine.number(0), count) as place:
+        add((outer * count + place) * width, _row(routine, outer, place, index) * width)
