@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.codegen.kernels.totals import can_sum, sum_along
 from lamina.core import blame
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
@@ -97,6 +98,8 @@ def add_up(input: Any, axes: tuple[int, ...], keepdim: bool, kind: Any = None) -
     NumPy adds in pairs along the axis that is contiguous only; along others, and there with many
     numbers in a low precision, parts are summed first and then their sums.
     """
+    if kind is None and can_sum(input, axes):
+        return sum_along(input, axes, keepdim)
     if input.size > 16384 and kind is None and input.dtype.kind in "fc":
         is_rough = input.dtype.name in _ROUGH
         for axis in sorted(axes):

@@ -5,7 +5,6 @@ import pytest
 
 import lamina
 from lamina.codegen.kernels import sorting as native
-from lamina.codegen.llvm import threads
 from lamina.ops import sorting_kernels
 
 DTYPES = ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
@@ -98,10 +97,14 @@ def test_a_line_of_equal_numbers_stays_as_it_is(kind):
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("count", [1, 3])
-def test_any_number_of_threads_gives_the_same(count, monkeypatch):
+def test_any_number_of_threads_gives_the_same(count):
     array = numbers((2, 150_000), "float64")
-    monkeypatch.setattr(threads._Setting, "threads", count)
-    _, places = lamina.tensor(array).sort()
+    before = lamina.get_num_threads()
+    lamina.set_num_threads(count)
+    try:
+        _, places = lamina.tensor(array).sort()
+    finally:
+        lamina.set_num_threads(before)
     assert np.array_equal(places.numpy(), places_of(array, -1, False))
 
 
