@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
-from lamina.ops.axes import rows_first
 from lamina.ops.reduced import accept_numpy_names, axis_of, on_lines
-from lamina.ops.sorting_kernels import sorted_along
+from lamina.ops.sorting_kernels import sorted_along, top_along
 
 
-def _ordered(line: Any, axis: int, descending: bool) -> tuple[Any, Any]:
-    """Lines in order, and the places of their elements; equal ones stay in their order."""
+def _refuse_unordered(line: Any) -> None:
     if line.dtype.kind == "c":
         raise errors.NotImplementedForDtype(
             "Sort does not support complex dtypes",
             [(this_place(), "called here")],
             ["sort by size instead: `x.abs().argsort()`"],
         )
-    found: tuple[Any, Any] = sorted_along(line, axis, descending)
-    return found
 
 
 def _sort(input: Any, dim: int = -1, descending: bool = False) -> Any:
-    values, indices = _ordered(on_lines(input), axis_of(dim, input.ndim), descending)
+    line = on_lines(input)
+    _refuse_unordered(line)
+    values, indices = sorted_along(line, axis_of(dim, input.ndim), descending)
     return values.reshape(input.shape), indices.reshape(input.shape)
 
 
@@ -124,16 +120,8 @@ def _topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool 
             [(this_place(), "called here")],
             [f"dimension {axis} has {length} elements, and k is {k}"],
         )
-    head = (slice(None),) * axis
-    if 4 * k >= length or length < 64 or k == 0:
-        indices = rows_first(_ordered(line, axis, largest)[1][(*head, slice(None, k))])
-    else:
-        at = length - k if largest else k - 1
-        some = np.argpartition(line, at, axis=axis)
-        some = some[(*head, slice(at, None) if largest else slice(None, k))]
-        within = _ordered(np.take_along_axis(line, some, axis=axis), axis, largest)[1]
-        indices = np.take_along_axis(some, within, axis=axis)
-    values = np.take_along_axis(line, indices, axis=axis)
+    _refuse_unordered(line)
+    values, indices = top_along(line, axis, k, largest)
     if input.ndim:
         return values, indices
     return values.reshape((1,) if k != 1 else ()), indices.reshape((1,) if k != 1 else ())

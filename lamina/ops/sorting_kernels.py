@@ -15,6 +15,9 @@ from lamina.ops.axes import rows_first
 DIGITS_FROM: Final = {4: 2048, 8: 16384}
 """From which length on NumPy sorts a line fastest by digits of 16 bits, for bytes of a number."""
 
+FEW: Final = 4
+"""The first elements are looked for without sorting if there are so many times as many columns."""
+
 
 @array_function(lambda line, axis, *_: (fresh(line.shape, line.dtype), fresh(line.shape, np.int64)))
 def sorted_along(line: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
@@ -31,6 +34,80 @@ def sorted_along(line: Any, axis: int, descending: bool = False) -> tuple[Any, A
     if last is not line:
         values, places = values.swapaxes(axis, -1), places.swapaxes(axis, -1)
     return rows_first(values), rows_first(places)
+
+
+@array_function(
+    lambda line, axis, k, _: tuple(
+        fresh((*line.shape[:axis], k, *line.shape[axis + 1 :]), kind)
+        for kind in (line.dtype, np.int64)
+    )
+)
+def top_along(line: Any, axis: int, k: int, largest: bool) -> tuple[Any, Any]:
+    """The first `k` elements in order along an axis, and the places that they had.
+
+    Args:
+        line: The elements.
+        axis: The axis.
+        k: How many.
+        largest: Whether the largest comes first, else the smallest.
+    """
+    found = None
+    is_few = k > 0 and FEW * _columns(k) <= line.shape[axis]
+    if line.__class__ is np.ndarray and line.size and is_few:
+        last = np.ascontiguousarray(line.swapaxes(axis, -1))
+        found = _top(last.reshape(-1, last.shape[-1]), k, largest)
+    if found is None:
+        head = (slice(None),) * axis
+        values, places = (each[(*head, slice(k))] for each in sorted_along(line, axis, largest))
+    else:
+        values, places = (each.reshape((*last.shape[:-1], k)).swapaxes(axis, -1) for each in found)
+    return rows_first(values), rows_first(places)
+
+
+def _top(rows: Any, k: int, largest: bool) -> tuple[Any, Any] | None:
+    """The first of each row; None if it would take as long as sorting.
+
+    Rows are seen as columns of elements. What is worse than the k-th best of the columns' best
+    elements cannot be among the first k; the few others are sorted.
+    """
+    count, length = rows.shape
+    columns = _columns(k)
+    each = length // columns
+    blocks = rows[:, : each * columns].reshape(count, each, columns)
+    if largest:
+        best = np.maximum.reduce(blocks, axis=1)
+        bound = np.partition(best, columns - k, axis=1)[:, columns - k, None]
+        chosen = np.flatnonzero(~(rows < bound))
+    else:
+        best = np.minimum.reduce(blocks, axis=1)
+        bound = np.partition(best, k - 1, axis=1)[:, k - 1, None]
+        chosen = np.flatnonzero(~(rows > bound))
+    row = chosen // length
+    counts = np.bincount(row, minlength=count)
+    most = int(counts.max())
+    if FEW * most > length:
+        return None
+    # All that were chosen, as a table that is filled up with what comes last.
+    slot = np.arange(len(chosen)) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = np.full((count, most), _worst(rows.dtype, largest))
+    places = np.zeros((count, most), np.int64)
+    values[row, slot] = rows.reshape(-1)[chosen]
+    places[row, slot] = chosen - row * length
+    values, order = sorted_along(values, 1, largest)
+    return values[:, :k], np.take_along_axis(places, order[:, :k], axis=1)
+
+
+def _columns(k: int) -> int:
+    return max(2 * k, 32)
+
+
+def _worst(kind: Any, largest: bool) -> Any:
+    """What comes last in order."""
+    if kind.kind == "f":
+        return kind.type(-np.inf if largest else np.nan)
+    if kind.kind == "b":
+        return not largest
+    return np.array(np.iinfo(kind).min if largest else np.iinfo(kind).max, kind)
 
 
 @array_function(lambda line, axis, _: fresh(line.shape, np.int64))

@@ -124,6 +124,34 @@ def test_order_statistics_of_large_tensors():
 
 
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("k", [0, 1, 7, 60])
+@pytest.mark.parametrize("kind", DTYPES)
+def test_the_first_few(kind, k, largest):
+    shapes = [(100_000,), (300, 150), (40, 64), (9, 1000), (0, 300), (16, 60)]
+    for seed, shape in enumerate(shapes):
+        array = numbers(shape, kind, seed)
+        for axis in range(len(shape)):
+            if k > shape[axis]:
+                continue
+            values, places = lamina.tensor(array).topk(k, dim=axis, largest=largest)
+            expected = np.take(places_of(array, axis, largest), np.arange(k), axis)
+            assert np.array_equal(places.numpy(), expected)
+            assert same_bits(values.numpy(), np.take_along_axis(array, expected, axis))
+            assert values.is_contiguous()
+
+
+@pytest.mark.usefixtures("way")
+def test_the_first_few_of_elements_that_are_all_bad_or_all_the_same():
+    for number in (np.nan, -np.inf, np.inf, 1.0):
+        x = lamina.full((3, 1000), number)
+        for largest in (False, True):
+            values, places = x.topk(5, largest=largest)
+            assert np.array_equal(values.numpy(), np.full((3, 5), number), equal_nan=True)
+            assert places.tolist() == [[0, 1, 2, 3, 4]] * 3
+
+
+@pytest.mark.usefixtures("way")
 def test_gradients_go_back_to_the_places():
     array = numbers((40, 1000), "float32", 3)
     weights = np.arange(40_000, dtype=np.float32).reshape(40, 1000)

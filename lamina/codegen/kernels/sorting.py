@@ -19,6 +19,9 @@ SMALLEST: Final = 1 << 15
 LONG: Final = 1 << 17
 """A line of so many numbers is worth cutting in parts for several threads."""
 
+PARTS: Final = 2
+"""In how many parts for each thread: who has more of a core to itself takes more of them."""
+
 GRAIN: Final = 16384
 """How many numbers in lines a thread takes at a time, about."""
 
@@ -54,7 +57,7 @@ def sort_last(array: Any, descending: bool) -> tuple[Any, Any]:
     if length >= LONG and lines < get_num_threads():
         rows = [each.reshape(lines, length) for each in (array, values, places)]
         for line in zip(*rows, strict=True):
-            _sort_parts(library, keys, line, flip, get_num_threads())
+            _sort_parts(library, keys, line, flip, PARTS * get_num_threads())
         return values, places
     is_short = length <= ranking.LONGEST
     room = ranking.room(keys, lane_count()) if is_short else sorting.room(keys, length)
