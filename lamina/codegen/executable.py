@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -55,7 +56,8 @@ class Executable:
         self.plan: Plan = plan_memory(self.schedule, capacity())
         scratch = self._plan_accumulators()
         outputs = [view for view in graph.outputs if isinstance(view, View)]
-        self._store = Store(graph, self.plan, outputs, pooled)
+        self._called = self._values_of_calls(outputs)
+        self._store = Store(graph, self.plan, outputs, self._called, pooled)
         for value, array in graph.constants.items():
             self._store.bind(
                 self.plan.slots[value], np.ascontiguousarray(array) if array.ndim else array
@@ -84,6 +86,20 @@ class Executable:
         self.plan.arena = end
         return places
 
+    def _values_of_calls(self, outputs: Sequence[View]) -> set[int]:
+        """The outputs that are handed on as calls give them, in memory of their own."""
+        count = Counter(view.value for view in outputs)
+        return {
+            value
+            for step in self.schedule.steps
+            for node in nodes_of(step)
+            if node.kind == CALL and node.changes is None and node.is_pure
+            for value in node.results
+            if count[value] == 1
+            and value not in self.schedule.homes
+            and value not in self.graph.inside
+        }
+
     # --- running ---------------------------------------------------------------------------------
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
@@ -102,6 +118,8 @@ class Executable:
             self._pool.start()
         for work in self._work:
             work()
+        if self._called:
+            store.fill_in(results)
         if not self._is_pooled:
             store.release(self._slots)
         return results
@@ -211,12 +229,17 @@ class Executable:
         kinds = [self.graph.values[value] for value in node.results]
         wholes = [self.graph.whole(value) for value in node.results]
         given = {view.value for view in self.graph.read_at_end()} | self.schedule.homes.keys()
+        given -= self._called
         is_given = [value in given for value in node.results]  # memory that is there already
+        is_handed_on = not self._called.isdisjoint(node.results)
 
         def work() -> None:
             args, kwargs = replace((node.args, node.kwargs), (View,), store.view)
             with np.errstate(all="ignore"):
                 results = arrays_of(function(*args, **kwargs))
+            if is_handed_on:
+                inputs = arrays_of((args, kwargs))
+                results = [a.copy() if any(a is b for b in inputs) else a for a in results]
             found = zip(slots, wholes, kinds, is_given, results, strict=True)
             for slot, whole, kind, has_memory, array in found:
                 if has_memory:

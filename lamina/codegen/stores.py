@@ -41,13 +41,14 @@ address_of: Final = _address_by_field if _field_is_there() else _address_by_attr
 
 @final
 class _Result:
-    """One result: where it is bound, and how its memory is made."""
+    """One result: where it is bound, and how its memory is made (unless a call gives it)."""
 
-    __slots__ = ("is_whole", "make", "pooled", "slot", "view")
+    __slots__ = ("is_called", "is_whole", "make", "pooled", "slot", "view")
 
-    def __init__(self, graph: Graph, view: View, slot: int) -> None:
+    def __init__(self, graph: Graph, view: View, slot: int, is_called: bool) -> None:
         self.view = view
         self.slot = slot
+        self.is_called = is_called
         kind = graph.values[view.value]
         # Loops may have taken axes of the value together: what is asked for is the view.
         shown = Value(view.shape, view.dtype, view.strides)
@@ -63,6 +64,7 @@ class Store:
 
     Args:
         outputs: What a run gives.
+        called: Values whose arrays calls give; those among the outputs are handed on.
         pooled: Whether the memory of a result serves again once nobody else has it.
 
     Attributes:
@@ -70,7 +72,9 @@ class Store:
         address: Where the table is.
     """
 
-    def __init__(self, graph: Graph, plan: Plan, outputs: Sequence[View], pooled: bool) -> None:
+    def __init__(
+        self, graph: Graph, plan: Plan, outputs: Sequence[View], called: set[int], pooled: bool
+    ) -> None:
         self._graph = graph
         self._plan = plan
         self._is_pooled = pooled
@@ -80,7 +84,9 @@ class Store:
         self.arrays: list[Any] = [None] * count
         self._views: dict[View, Any] = {}
         self._views_of: dict[int, list[View]] = {}
-        self._results = [_Result(graph, view, plan.slots[view.value]) for view in outputs]
+        self._results = [
+            _Result(graph, view, plan.slots[view.value], view.value in called) for view in outputs
+        ]
         raw = np.empty(plan.arena + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         self.bind(0, raw[start : start + plan.arena])
@@ -103,8 +109,11 @@ class Store:
 
     def results(self) -> list[Any]:
         """Arrays for all results: those of the last run where nobody else has them any more."""
-        found = []
+        found: list[Any] = []
         for result in self._results:
+            if result.is_called:
+                found.append(None)
+                continue
             array = result.pooled
             # Referred to by: the pool, the slot, the local name, and the call.
             if array is None or sys.getrefcount(array) > 4:
@@ -114,6 +123,12 @@ class Store:
                 self.bind(result.slot, array)
             found.append(array if result.is_whole else self._seen(array, result.view))
         return found
+
+    def fill_in(self, results: list[Any]) -> None:
+        """Put what calls gave among the results."""
+        for place, result in enumerate(self._results):
+            if result.is_called:
+                results[place] = self._seen(self.arrays[result.slot], result.view)
 
     def view(self, view: View) -> Any:
         """The array that a view stands for now."""
