@@ -23,11 +23,10 @@ from lamina.ops.indexing_rules import (
     kind_name,
     ndarray,
     numpy_key,
-    positions_along,
     positions_of_key,
     refused,
 )
-from lamina.ops.row_kernels import summed_rows, taken_rows
+from lamina.ops.row_kernels import summed_along, summed_rows, taken_along, taken_rows
 from lamina.ops.shape import flatten
 
 __all__ = ["gather", "index_select", "take", "take_along_dim"]
@@ -202,10 +201,8 @@ def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> A
     wide = index if index.ndim else index[None]
     if not index.size:
         return np.zeros_like(input, shape=index.shape, order="C")
-    if input.__class__ is ndarray and input.flags.c_contiguous:
-        shape = input.shape or (1,)
-        return np.take(input.reshape(-1), positions_along(shape, wide, axis)).reshape(index.shape)
-    return np.take_along_axis(cut(input, wide, axis), wide, axis).reshape(index.shape)
+    found = taken_along(input if input.ndim else input[None], wide, axis)
+    return found if index.ndim else found.reshape(())
 
 
 gather = operation(
@@ -233,12 +230,11 @@ gather = operation(
 
 
 def _embed_gather(input: Any, dim: int, index: Any, shape: Any, kind: Any) -> Any:
-    base = np.zeros_like(input, shape=shape or (1,), dtype=kind, order="C")
-    if index.size:
-        wide = index if index.ndim else index[None]
-        positions = positions_along(base.shape, wide, axis_of(dim, base.ndim))
-        add_at(base, positions, input.reshape(positions.shape))
-    return base.reshape(shape)
+    if not index.size:
+        return np.zeros_like(input, shape=shape, dtype=kind, order="C")
+    wide, table = index if index.ndim else index[None], shape or (1,)
+    found = summed_along(input.reshape(wide.shape), wide, axis_of(dim, len(table)), table, kind)
+    return found if shape else found.reshape(shape)
 
 
 embed_gather = operation(

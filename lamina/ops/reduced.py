@@ -17,6 +17,7 @@ from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.axes import rows_first
+from lamina.ops.row_kernels import summed_along
 
 # --- dimensions --------------------------------------------------------------------------------
 
@@ -225,13 +226,9 @@ def _pick_along(input: Any, dim: int, indices: Any) -> Any:
 
 
 def _add_along(input: Any, shape: Any, dim: int, indices: Any) -> Any:
-    made = np.zeros_like(input, shape=shape)
-    if not made.ndim:
-        return made + input.reshape(())
-    places = [counted_along(indices, axis) for axis in range(indices.ndim)]
-    places[axis_of(dim, made.ndim)] = indices
-    np.add.at(made, tuple(places), input)
-    return made
+    if not shape:
+        return np.zeros_like(input, shape=shape) + input.reshape(())
+    return summed_along(input, indices, axis_of(dim, len(shape)), shape, input.dtype)
 
 
 pick_along = operation(

@@ -1,4 +1,6 @@
-"""Rows (slices along an axis) by their numbers: copied out of a table, and added into one."""
+"""Rows (slices along an axis) by their numbers, and elements that an index names along an axis: copied
+out of a table, and added into one.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from lamina.codegen.kernels import along
 from lamina.codegen.kernels.rows import add_rows, can_add, can_copy, copy_rows
 from lamina.devices.array_functions import array_function
 from lamina.devices.function_rules import take_rule
 from lamina.devices.layouts import fresh
-from lamina.ops.indexing_rules import add_at, positions_of_rows
+from lamina.ops.indexing_rules import add_at, positions_along, positions_of_rows
 
 
 @array_function(take_rule)
@@ -52,4 +55,44 @@ def _added(made: Any, index: Any, axis: int, listed: Any) -> Any:
     else:
         positions = positions_of_rows(shape, index, axis)
         add_at(made, positions, listed.reshape(positions.shape))
+    return made
+
+
+# --- one index for each element ------------------------------------------------------------------
+
+
+@array_function(lambda table, index, axis: fresh(index.shape, table.dtype))
+def taken_along(table: Any, index: Any, axis: int) -> Any:
+    """For each index, the element that it names along an axis, its other places being the same.
+
+    The index may be smaller than the table along the other axes.
+    """
+    if along.can_copy(table, index, axis):
+        return along.copy_along(table, index, axis)
+    if table.__class__ is np.ndarray and table.flags.c_contiguous:
+        return np.take(table.reshape(-1), positions_along(table.shape, index, axis))
+    reached = tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(index.shape))
+    return np.take_along_axis(table[reached], index, axis)
+
+
+@array_function(lambda table, *_: fresh(table.shape, table.dtype))
+def with_added_along(table: Any, index: Any, axis: int, listed: Any) -> Any:
+    """A copy of a table to which elements are added where an index names them along an axis."""
+    return _added_along(np.copy(table, order="C"), index, axis, listed)
+
+
+@array_function(lambda listed, index, axis, shape, kind: fresh(shape, kind))
+def summed_along(listed: Any, index: Any, axis: int, shape: tuple[int, ...], kind: Any) -> Any:
+    """Zeros of a shape and dtype to which elements are added; as `with_added_along`."""
+    if listed.__class__ is np.ndarray:
+        return _added_along(np.zeros(shape, kind), index, axis, listed)
+    made = np.zeros_like(listed, shape=shape, dtype=kind, order="C")
+    return _added_along(made, index, axis, listed)
+
+
+def _added_along(made: Any, index: Any, axis: int, listed: Any) -> Any:
+    if listed.dtype == made.dtype and along.can_add(listed, index, axis, made.shape):
+        along.add_along(made, index, axis, listed)
+    else:
+        add_at(made, positions_along(made.shape, index, axis), listed)
     return made

@@ -14,12 +14,12 @@ from lamina.core.op import NOT_WRITTEN, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.indexing_rules import (
-    add_at,
     positions_along,
     refused,
 )
 from lamina.ops.numbers import number_as
 from lamina.ops.picking import check_gather, cut
+from lamina.ops.row_kernels import with_added_along
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -42,20 +42,24 @@ def _raised(array: Any) -> Any:
     return array if array.ndim else array[None]
 
 
-def _prepared(
-    name: str, input: Any, dim: int, index: Any, src: Any = None
-) -> tuple[Any, Any, Any, Any]:
-    """A copy of the input, the axis, the index, and the part of the source it reaches."""
-    out = _raised(input).copy("C")
+def _checked(name: str, input: Any, dim: int, index: Any, src: Any = None) -> tuple[int, Any, Any]:
+    """The axis, the index (None if it is empty), and the part of the source it reaches."""
     if not index.size:
         check_gather(name, input, dim, index) if index.ndim == input.ndim else None
-        return out, 0, None, None
+        return 0, None, None
     axis = check_gather(name, input, dim, index)
     wide = _raised(index)
     if src is None:
-        return out, axis, wide, None
+        return axis, wide, None
     _check_source(index, src, input, axis)
-    return out, axis, wide, cut(_raised(src), wide, -1)
+    return axis, wide, cut(_raised(src), wide, -1)
+
+
+def _prepared(
+    name: str, input: Any, dim: int, index: Any, src: Any = None
+) -> tuple[Any, Any, Any, Any]:
+    """A copy of the input, and what `_checked` gives."""
+    return _raised(input).copy("C"), *_checked(name, input, dim, index, src)
 
 
 def _part_of_source(F: Any, part: Any, shape: tuple[int, ...], kind: Any) -> Any:
@@ -189,10 +193,10 @@ def scatter_(
 
 
 def _scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    out, axis, wide, part = _prepared("scatter_add", input, dim, index, src)
-    if wide is not None:
-        add_at(out, positions_along(out.shape, wide, axis), part)
-    return out.reshape(input.shape)
+    axis, wide, part = _checked("scatter_add", input, dim, index, src)
+    if wide is None:
+        return input.copy("C")
+    return with_added_along(_raised(input), wide, axis, part).reshape(input.shape)
 
 
 scatter_add = operation(

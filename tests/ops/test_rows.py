@@ -157,3 +157,93 @@ def test_large_tables_are_left_to_machine_code_if_all_numbers_are_rows():
         index[5] = number
         assert not native.can_copy(table, index, 0)
         assert not native.can_add(listed, index, 0, table.shape)
+
+
+# --- one index for each element ------------------------------------------------------------------
+
+ALONG = [
+    ((300, 200), 1, 250), ((300, 200), 0, 400), ((9000,), 0, 50_000), ((6, 40, 170), 1, 60),
+    ((3, 4), 1, 2), ((2, 5, 3), 0, 4),
+]  # fmt: skip
+
+
+@pytest.fixture(params=["any", "numpy"])
+def way_along(request, monkeypatch):
+    """With machine code where it is installed, and with NumPy alone."""
+    if request.param == "numpy":
+        monkeypatch.setattr(row_kernels.along, "can_add", lambda *args: False)
+        monkeypatch.setattr(row_kernels.along, "can_copy", lambda *args: False)
+
+
+def example_along(shape, axis, count, kind="float32", index_kind="int64"):
+    """A table, an index for each of `count` places along an axis, and numbers of its shape."""
+    generator = np.random.default_rng(4)
+    index_shape = (*shape[:axis], count, *shape[axis + 1 :])
+    index = generator.integers(0, shape[axis], index_shape).astype(index_kind)
+    table, listed = (generator.standard_normal(s) * 9 for s in (shape, index_shape))
+    return table.astype(kind), index, listed.astype(kind)
+
+
+def added_along(table, index, axis, listed):
+    """The table with numbers added one after another."""
+    made = table.copy()
+    places = list(np.indices(index.shape))
+    places[axis] = index
+    np.add.at(made, tuple(places), listed)
+    return made
+
+
+@pytest.mark.usefixtures("way_along")
+@pytest.mark.parametrize("index_kind", ["int32", "int64"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(("shape", "axis", "count"), ALONG)
+def test_gather(shape, axis, count, kind, index_kind):
+    table, index, _ = example_along(shape, axis, count, kind, index_kind)
+    found = lamina.tensor(table).gather(axis, lamina.tensor(index))
+    assert np.array_equal(found.numpy(), np.take_along_axis(table, index, axis))
+
+
+@pytest.mark.usefixtures("way_along")
+@pytest.mark.parametrize("index_kind", ["int32", "int64"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "uint8"])
+@pytest.mark.parametrize(("shape", "axis", "count"), ALONG)
+def test_scatter_add(shape, axis, count, kind, index_kind):
+    table, index, listed = example_along(shape, axis, count, kind, index_kind)
+    x, numbers, source = (lamina.tensor(each) for each in (table, index, listed))
+    expected = added_along(table, index, axis, listed)
+    assert np.array_equal(x.scatter_add(axis, numbers, source).numpy(), expected)
+    assert np.array_equal(x.numpy(), table)
+
+
+@pytest.mark.usefixtures("way_along")
+@pytest.mark.parametrize(("shape", "axis", "count"), ALONG)
+def test_gradient_of_gather(shape, axis, count):
+    table, index, listed = example_along(shape, axis, count)
+    x = lamina.tensor(table, requires_grad=True)
+    x.gather(axis, lamina.tensor(index)).backward(lamina.tensor(listed))
+    expected = added_along(np.zeros_like(table), index, axis, listed)
+    assert np.array_equal(x.grad.numpy(), expected)
+
+
+@pytest.mark.usefixtures("way_along")
+def test_an_index_that_reaches_only_a_part():
+    table, index, listed = example_along((400, 300), 1, 200)
+    part = index[:250]
+    x, numbers = lamina.tensor(table), lamina.tensor(part)
+    expected = np.take_along_axis(table[:250], part, 1)
+    assert np.array_equal(x.gather(1, numbers).numpy(), expected)
+    assert np.array_equal(x.T.gather(0, numbers.T).numpy(), expected.T)
+    found = x.scatter_add(1, numbers, lamina.tensor(listed))
+    assert np.array_equal(found.numpy(), added_along(table, part, 1, listed[:250]))
+
+
+@pytest.mark.usefixtures("way_along")
+@pytest.mark.parametrize("wrong", [-1, 200])
+def test_an_index_out_of_range_is_refused(wrong):
+    table, index, listed = example_along((300, 200), 1, 250)
+    index[17, 3] = wrong
+    x, numbers = lamina.tensor(table), lamina.tensor(index)
+    with pytest.raises(errors.LaminaError, match="out of bounds"):
+        x.gather(1, numbers)
+    with pytest.raises(errors.LaminaError, match="out of bounds"):
+        x.scatter_add(1, numbers, lamina.tensor(listed))

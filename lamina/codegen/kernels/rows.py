@@ -35,7 +35,7 @@ def can_copy(table: Any, index: Any, axis: int) -> bool:
         width * table.itemsize >= WIDE
         and math.prod(table.shape[:axis]) * index.size * width >= SMALLEST
         and not table.dtype.hasobject
-        and _names_rows(index, table.shape[axis])
+        and names_rows(index, table.shape[axis])
     )
 
 
@@ -46,11 +46,11 @@ def can_add(listed: Any, index: Any, axis: int, shape: tuple[int, ...]) -> bool:
         and listed.size >= SMALLEST
         and listed.dtype.name in _ADDED
         and listed.dtype.isnative
-        and _names_rows(index, shape[axis])
+        and names_rows(index, shape[axis])
     )
 
 
-def _names_rows(index: Any, rows: int) -> bool:
+def names_rows(index: Any, rows: int) -> bool:
     """Whether all numbers are those of rows; machine code must not look anywhere else."""
     if index.__class__ is not np.ndarray or index.dtype.name not in _INDEX or not is_available():
         return False

@@ -1,0 +1,66 @@
+"""Elements that an index names along one axis: copied out of a table, or added into it.
+
+A table has the shape (outer, rows, beside), an index (outer, count, beside): each number names a row
+for its own place in the other two. Copying is cut by the index; adding by what lies side by side,
+so that no two threads add to the same place.
+"""
+
+from __future__ import annotations
+
+from lamina.codegen.llvm.ir import Function, Lanes
+from lamina.codegen.llvm.routines import Routine
+
+TABLE, NUMBERS, LIST, COUNT, ROWS, BESIDE, SIZE = range(7)
+"""The entries of a task's table: the table, the numbers, what they name (the result of copying, what
+is added), how many numbers lie along the axis, the rows, how many lie side by side, and how many of
+those (or, for copying, of the numbers along the axis) are one piece.
+"""
+
+
+def write_copy(index: str, kind: str) -> Function:
+    """The task `copy_along`: its pieces are runs of the index along the axis."""
+    routine = Routine("copy_along")
+    table, listed = routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr")
+    count, beside = routine.entry(COUNT), routine.entry(BESIDE)
+    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+        outer, begin, end = _cut(routine, piece, count)
+        first = outer * routine.entry(ROWS) * beside
+        with routine.counting(begin, end) as row:
+            base = (outer * count + row) * beside
+            with routine.counting(routine.number(0), beside) as column:
+                place = first + _number(routine, base + column, index) * beside + column
+                routine.store(routine.load(table, place, kind), listed, base + column)
+    return routine.function
+
+
+def write_add(index: str, kind: str) -> Function:
+    """The task `add_along`: its pieces are runs of what lies side by side."""
+    routine = Routine("add_along")
+    table, listed = routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr")
+    count, beside = routine.entry(COUNT), routine.entry(BESIDE)
+    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+        outer, begin, end = _cut(routine, piece, beside)
+        first = outer * routine.entry(ROWS) * beside
+        with routine.counting(routine.number(0), count) as row:
+            base = (outer * count + row) * beside
+            with routine.counting(begin, end) as column:
+                place = first + _number(routine, base + column, index) * beside + column
+                total = routine.load(table, place, kind)
+                total = total + routine.load(listed, base + column, kind)
+                routine.store(total, table, place)
+    return routine.function
+
+
+def _cut(routine: Routine, piece: Lanes, length: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """The outer position of a piece, and where it begins and ends along a length."""
+    size = routine.entry(SIZE)
+    pieces = (length + (size - 1)).op("sdiv", size)
+    outer = piece.op("sdiv", pieces)
+    begin = (piece - outer * pieces) * size
+    end = begin + size
+    return outer, begin, end.compare("slt", length).where(end, length)
+
+
+def _number(routine: Routine, place: Lanes, index: str) -> Lanes:
+    number = routine.load(routine.entry(NUMBERS, "ptr"), place, index)
+    return number if index == "i64" else number.convert("sext", "i64")
