@@ -1,5 +1,6 @@
-"""Rows (slices along an axis) by their numbers, and elements that an index names along an axis: copied
-out of a table, and added into one.
+"""What is named by index: rows (slices along an axis), or single elements along an axis.
+
+They are copied out of a table, and added into one.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.library import Library, address_of
-from lamina.codegen.kernels.rows import names_rows
+from lamina.codegen.kernels.library import Library
+from lamina.codegen.kernels.rows import ADDED, names_rows
 from lamina.codegen.llvm import along
 from lamina.codegen.llvm.ir import KIND_OF
+from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15
 """Fewer numbers than this NumPy goes through in some ten microseconds."""
@@ -38,7 +39,7 @@ def can_add(listed: Any, index: Any, axis: int, shape: tuple[int, ...]) -> bool:
     return bool(
         listed.__class__ is np.ndarray
         and listed.shape == index.shape
-        and listed.dtype.name in ("float32", "float64", "int32", "int64")
+        and listed.dtype.char in ADDED
         and listed.dtype.isnative
         and _fits(shape, index, axis)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 from lamina.codegen.llvm.ir import Function, module
 from lamina.codegen.llvm.machine import Machine
@@ -34,8 +34,3 @@ class Library:
         """
         numbers = (ctypes.c_int64 * len(table))(*table)
         pool().run(self._addresses[task], ctypes.addressof(numbers), count, max(grain, 1))
-
-
-def address_of(array: Any) -> int:
-    """Where an array's elements begin."""
-    return int(array.ctypes.data)

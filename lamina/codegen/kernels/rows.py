@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.library import Library, address_of
+from lamina.codegen.kernels.library import Library
 from lamina.codegen.llvm import rows
 from lamina.codegen.llvm.ir import KIND_OF
 from lamina.codegen.llvm.machine import is_available, lane_count
+from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15
 """Fewer elements than this NumPy adds in a tenth of a millisecond."""
@@ -22,8 +23,8 @@ WIDE: Final = 256
 GRAIN: Final = 1 << 15
 """How many elements a thread takes at a time, about."""
 
-_INDEX: Final = ("int32", "int64")
-_ADDED: Final = ("float32", "float64", "int32", "int64")
+ADDED: Final = frozenset("fdilq")
+"""The characters of the dtypes that can be added."""
 
 
 def can_copy(table: Any, index: Any, axis: int) -> bool:
@@ -44,7 +45,7 @@ def can_add(listed: Any, index: Any, axis: int, shape: tuple[int, ...]) -> bool:
     return bool(
         listed.__class__ is np.ndarray
         and listed.size >= SMALLEST
-        and listed.dtype.name in _ADDED
+        and listed.dtype.char in ADDED
         and listed.dtype.isnative
         and names_rows(index, shape[axis])
     )
@@ -52,11 +53,12 @@ def can_add(listed: Any, index: Any, axis: int, shape: tuple[int, ...]) -> bool:
 
 def names_rows(index: Any, rows: int) -> bool:
     """Whether all numbers are those of rows; machine code must not look anywhere else."""
-    if index.__class__ is not np.ndarray or index.dtype.name not in _INDEX or not is_available():
+    kind = index.dtype
+    if index.__class__ is not np.ndarray or kind.char not in "ilq" or not is_available():
         return False
     # Seen as unsigned, a negative number is larger than any count of rows.
-    unsigned = index.view(np.uint32 if index.itemsize == 4 else np.uint64)
-    return index.dtype.isnative and int(unsigned.max(initial=0)) < rows
+    unsigned = index.view(np.uint32 if kind.itemsize == 4 else np.uint64)
+    return kind.isnative and int(unsigned.max(initial=0)) < rows
 
 
 def copy_rows(table: Any, index: Any, axis: int) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.library import Library, address_of
+from lamina.codegen.kernels.library import Library
 from lamina.codegen.llvm.machine import is_available, lane_count
 from lamina.codegen.llvm.scans import START_OF, VECTORS, Scan
+from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15
 """Fewer numbers than this take NumPy about a tenth of a millisecond."""

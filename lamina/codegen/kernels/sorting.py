@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.library import Library, address_of
+from lamina.codegen.kernels.library import Library
 from lamina.codegen.llvm import ranking, sorting
 from lamina.codegen.llvm.machine import is_available, lane_count
 from lamina.codegen.llvm.sorting import DIGITS, Keys, SortWriter
 from lamina.codegen.llvm.threads import get_num_threads, pool
+from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15
 """Fewer numbers than this NumPy sorts in about a millisecond, or less."""

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.library import Library, address_of
+from lamina.codegen.kernels.library import Library
 from lamina.codegen.llvm import totals
 from lamina.codegen.llvm.ir import KIND_OF
 from lamina.codegen.llvm.machine import is_available, lane_count
+from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 19
 """Fewer numbers than this NumPy adds up in some ten microseconds."""

@@ -1,8 +1,8 @@
 """Elements that an index names along one axis: copied out of a table, or added into it.
 
-A table has the shape (outer, rows, beside), an index (outer, count, beside): each number names a row
-for its own place in the other two. Copying is cut by the index; adding by what lies side by side,
-so that no two threads add to the same place.
+A table has the shape (outer, rows, beside), an index (outer, count, beside): each number names a
+row for its own place in the other two. Copying is cut by the index; adding by what lies side by
+side, so that no two threads add to the same place.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from lamina.codegen.llvm.ir import Function, Lanes
 from lamina.codegen.llvm.routines import Routine
 
 TABLE, NUMBERS, LIST, COUNT, ROWS, BESIDE, SIZE = range(7)
-"""The entries of a task's table: the table, the numbers, what they name (the result of copying, what
-is added), how many numbers lie along the axis, the rows, how many lie side by side, and how many of
-those (or, for copying, of the numbers along the axis) are one piece.
+"""The entries of a task's table: the table, the numbers, what they name (the result of copying,
+what is added), how many numbers lie along the axis, the rows, how many lie side by side, and how
+many of those (or, for copying, of the numbers along the axis) are one piece.
 """
 
 
