@@ -12,10 +12,9 @@ from lamina.core.call import operation
 from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
-from lamina.ops.cumulative_kernels import running
+from lamina.ops.cumulative_kernels import running, running_extremes
 from lamina.ops.reduced import (
     axis_of,
-    counted_along,
     numpy_dtype,
     refuse_complex,
     sum_dtype,
@@ -144,23 +143,20 @@ linear_scan = operation(
 # --- extremes ----------------------------------------------------------------------------------
 
 
-def _running(name: str, ufunc: Any, input: Any, dim: int) -> Any:
+def _running(name: str, input: Any, dim: int) -> Any:
     refuse_complex(name, input)
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         return input.copy(), np.zeros_like(input, dtype=np.int64)
-    values = ufunc.accumulate(input, axis=axis)
-    attains = np.equal(input, values) | np.not_equal(input, input)
-    place = counted_along(input, axis)
-    return values, np.maximum.accumulate(np.where(attains, place, 0), axis=axis)
+    return running_extremes(input, axis, name == "cummax")
 
 
 def _cummax(input: Any, dim: int) -> Any:
-    return _running("cummax", np.maximum, input, dim)
+    return _running("cummax", input, dim)
 
 
 def _cummin(input: Any, dim: int) -> Any:
-    return _running("cummin", np.minimum, input, dim)
+    return _running("cummin", input, dim)
 
 
 def _added_at_places(F: Any, g: Any, input_shape: Any, dim: Any, out1: Any) -> Any:

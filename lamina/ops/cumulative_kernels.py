@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.scans import can_scan, scan
+from lamina.codegen.kernels.scans import can_scan, can_scan_extremes, scan, scan_extremes
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
@@ -50,3 +50,16 @@ def _of_complex(line: Any, axis: int, wide: Any, result: Any, from_end: bool) ->
     halves = [np.empty(0, kind).real.dtype for kind in (wide, result)]
     found = running("add", parts, axis, *halves, from_end)
     return found.reshape((*line.shape[:-1], -1)).view(result)
+
+
+@array_function(lambda line, *_: (fresh(line.shape, line.dtype), fresh(line.shape, np.int64)))
+def running_extremes(line: Any, axis: int, is_maximum: bool) -> tuple[Any, Any]:
+    """The largest (or smallest) numbers so far along an axis, and the last of their places."""
+    if can_scan_extremes(line, axis):
+        return scan_extremes(line, axis, is_maximum)
+    values = rows_first((np.maximum if is_maximum else np.minimum).accumulate(line, axis=axis))
+    attains = np.equal(line, values) | np.not_equal(line, line)
+    shape = [1] * line.ndim
+    shape[axis] = line.shape[axis]
+    place = np.where(attains, np.arange(line.shape[axis]).reshape(shape), 0)
+    return values, rows_first(np.maximum.accumulate(place, axis=axis))

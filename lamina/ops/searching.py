@@ -14,21 +14,32 @@ from lamina.core.op import NOT_WRITTEN, PROMOTE, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.reduced import axis_of
+from lamina.ops.sorting_kernels import sorted_along
 
 # --- different elements ------------------------------------------------------------------------
 
 
 def _unique(input: Any, dim: Any = None) -> Any:
     if dim is None:
-        values, inverse, counts = np.unique(
-            np.ravel(input), return_inverse=True, return_counts=True, equal_nan=False
-        )
-        return values, inverse.reshape(input.shape), counts
+        return _unique_elements(input)
     values, inverse, counts = np.unique(
         input, return_inverse=True, return_counts=True, axis=axis_of(dim, input.ndim),
         equal_nan=False,
     )  # fmt: skip
     return values, inverse.reshape((-1,)), counts
+
+
+def _unique_elements(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        values, inverse, counts = np.unique(
+            np.ravel(input), return_inverse=True, return_counts=True, equal_nan=False
+        )
+        return values, inverse.reshape(input.shape), counts
+    ranked, places = sorted_along(np.ravel(input), 0)
+    values, among, counts = _unique_consecutive(ranked)
+    inverse = np.empty_like(among)
+    inverse[places] = among
+    return values, inverse.reshape(input.shape), counts
 
 
 def _unique_consecutive(input: Any, dim: Any = None) -> Any:

@@ -20,6 +20,7 @@ def way(request, monkeypatch):
     """With machine code where it is installed, and with NumPy alone."""
     if request.param == "numpy":
         monkeypatch.setattr(cumulative_kernels, "can_scan", lambda array, wide: False)
+        monkeypatch.setattr(cumulative_kernels, "can_scan_extremes", lambda array, axis: False)
 
 
 def numbers(shape, kind):
@@ -127,6 +128,34 @@ def test_strided_broadcast_and_read_only_inputs():
         wide = x[:, ::2].expand(3, 200, 200)
         expected = expected_of(np.add, np.broadcast_to(array[:, ::2], (3, 200, 200)), axis)
         assert_equal(wide.cumsum(axis).numpy(), expected)
+
+
+def running_extremes(array, axis, is_better):
+    """The extremes so far and their places, one row after another; NaN is the best of all."""
+    rows = np.moveaxis(array, axis, 0)
+    values, places = rows.copy(), np.zeros(rows.shape, np.int64)
+    for k in range(1, len(rows)):
+        wins = is_better(rows[k], values[k - 1]) | (rows[k] != rows[k])
+        values[k] = np.where(wins, rows[k], values[k - 1])
+        places[k] = np.where(wins, k, places[k - 1])
+    return np.moveaxis(values, 0, axis), np.moveaxis(places, 0, axis)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(("shape", "axis"), CASES)
+def test_running_extremes_and_their_places(shape, axis, kind):
+    array = numbers(shape, kind)
+    if array.dtype.kind == "f":
+        generator = np.random.default_rng(9)
+        array = np.round(array)  # so that some are equal
+        for number, share in ((np.inf, 0.01), (-np.inf, 0.1), (np.nan, 0.001), (0.0, 0.1)):
+            array[generator.random(shape) < share] = number
+    for name, is_better in (("cummax", np.greater_equal), ("cummin", np.less_equal)):
+        found = getattr(lamina.tensor(array), name)(axis)
+        values, places = running_extremes(array, axis, is_better)
+        assert np.array_equal(found.values.numpy(), values, equal_nan=array.dtype.kind == "f")
+        assert np.array_equal(found.indices.numpy(), places)
 
 
 def test_compiled_programs_take_one_step():

@@ -152,6 +152,21 @@ def test_the_first_few_of_elements_that_are_all_bad_or_all_the_same():
 
 
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", DTYPES)
+def test_different_elements(kind):
+    for shape in ((200, 300), (7,), (0,), ()):
+        array = numbers(shape, kind, 1)
+        found = lamina.tensor(array).unique(return_inverse=True, return_counts=True)
+        values, inverse, counts = (each.numpy() for each in found)
+        expected, often = np.unique(array, return_counts=True, equal_nan=False)
+        assert np.array_equal(values, expected, equal_nan=array.dtype.kind == "f")
+        assert np.array_equal(counts, often)
+        assert inverse.shape == array.shape
+        assert np.array_equal(np.bincount(inverse.ravel(), minlength=len(values)), counts)
+        assert np.array_equal(values[inverse], array, equal_nan=array.dtype.kind == "f")
+
+
+@pytest.mark.usefixtures("way")
 def test_gradients_go_back_to_the_places():
     array = numbers((40, 1000), "float32", 3)
     weights = np.arange(40_000, dtype=np.float32).reshape(40, 1000)

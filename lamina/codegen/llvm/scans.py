@@ -98,7 +98,7 @@ class Scan:
 
             def step(index: Lanes, bits: Lanes) -> None:
                 own = self._within(self._load(routine, source, index, bits, start), start)
-                total = _chosen(own, [0 if self.from_end else width - 1] * width, own)
+                total = chosen_lanes(own, [0 if self.from_end else width - 1] * width, own)
                 self._store(routine, self._combine(before.get(), own), result, index, bits)
                 before.set(self._combine(before.get(), total))
 
@@ -121,7 +121,7 @@ class Scan:
         while reach < width:
             shift = reach if self.from_end else -reach
             places = [lane + shift for lane in range(width)]
-            shifted = _chosen(lanes, [k if 0 <= k < width else width for k in places], start)
+            shifted = chosen_lanes(lanes, [k if 0 <= k < width else width for k in places], start)
             lanes = self._combine(lanes, shifted)
             reach *= 2
         return lanes
@@ -153,7 +153,7 @@ class Scan:
         return routine.function
 
 
-def _chosen(lanes: Lanes, places: Sequence[int], others: Lanes) -> Lanes:
+def chosen_lanes(lanes: Lanes, places: Sequence[int], others: Lanes) -> Lanes:
     """Lanes by their places, where the first of `others` follows on the last lane."""
     kind = lanes.block.vector(lanes.kind)
     chosen = ", ".join(f"i32 {place}" for place in places)
