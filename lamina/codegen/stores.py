@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.graph import Graph, Value, View
+from lamina.codegen.graph import Graph, Value, View, settled
 from lamina.codegen.memory import ALIGNMENT, Plan
 
 _AFTER_HEAD: Final = object.__basicsize__
@@ -120,9 +120,17 @@ class Store:
                 array = result.make()
                 if self._is_pooled:
                     result.pooled = array
-                self.bind(result.slot, array)
+                self.bind(result.slot, self._as_planned(array, result.view.value))
             found.append(array if result.is_whole else self._seen(array, result.view))
         return found
+
+    def _as_planned(self, array: Any, value: int) -> Any:
+        """Memory as steps see the value: a result may lie there transposed."""
+        kind = self._graph.values[value]
+        steps = settled(array.shape, array.strides)
+        if (array.shape, array.dtype, steps) == (kind.shape, kind.dtype, kind.strides):
+            return array
+        return _shown(array, 0, self._graph.whole(value))
 
     def fill_in(self, results: list[Any]) -> None:
         """Put what calls gave among the results."""

@@ -44,3 +44,17 @@ def test_a_call_that_gives_a_view_or_its_input_does_not_hand_it_on(native):
         (found,) = executable.run([x])
         assert np.array_equal(found, x)
         assert not np.shares_memory(found, x)
+
+
+@pytest.mark.parametrize("native", WAYS)
+def test_transposed_results_are_written_the_right_way_round(native):
+    x, y = np.arange(15.0).reshape(3, 5), np.arange(20.0).reshape(5, 4)
+    functions = (
+        lambda x, y: np.transpose(np.matmul(x, y)),
+        lambda x, y: np.transpose(np.matmul(x, y) * 0.5),
+        lambda x, y: np.transpose(np.roll(np.matmul(x, y), 1)),
+    )
+    for function in functions:
+        executable = Executable(graph_of(function, x, y), native=native)
+        for _ in range(2):
+            assert np.array_equal(executable.run([x, y])[0], function(x, y))
