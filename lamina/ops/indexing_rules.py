@@ -49,15 +49,20 @@ def check_range(
     index: Any, size: int, dim: int, error: type[errors.LaminaError] = errors.InvalidArgument
 ) -> None:
     """Raise for indices outside 0 ... size - 1. As on a GPU, arrays there are unchecked."""
-    if index.__class__ is not ndarray or not index.size:
-        return
-    # Seen as unsigned, a negative index is larger than any size: one pass finds both.
-    if int(index.view(_UNSIGNED[index.itemsize]).max()) >= size:
+    if is_outside(index, size):
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise error(
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             [(this_place(), "called here")],
         )
+
+
+def is_outside(index: Any, size: int) -> bool:
+    """Whether an array on the host has an index outside 0 ... size - 1."""
+    if index.__class__ is not ndarray or not index.size:
+        return False
+    # Seen as unsigned, a negative index is larger than any size: one pass finds both.
+    return int(index.view(_UNSIGNED[index.itemsize]).max()) >= size
 
 
 def row_major(shape: Sequence[int]) -> list[int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -166,8 +168,14 @@ embed_rows = operation(
 # --- one index for each element of the result ----------------------------------------------------
 
 
-def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
-    """The axis of a gather or scatter whose index fits to the input."""
+def check_gather(name: str, input: Any, dim: int, index: Any, is_looked_at: bool = True) -> int:
+    """The axis of a gather or scatter whose index fits to the input.
+
+    Args:
+        name: What the call is named in errors.
+        input, dim, index: Its arguments.
+        is_looked_at: Whether the numbers are; else `index_in_range` is for whoever reads them.
+    """
     axis = axis_of(dim, input.ndim)
     if index.size:
         check_index_kind(index, name)
@@ -180,8 +188,19 @@ def check_gather(name: str, input: Any, dim: int, index: Any) -> int:
                     f"Size does not match at dimension {k} expected index {dims(index.shape)} to "
                     f"be no larger than self {dims(input.shape)} apart from dimension {axis}"
                 )
-    check_range(index, input.shape[axis] if input.ndim else 1, axis)
+    if is_looked_at:
+        check_range(index, input.shape[axis] if input.ndim else 1, axis)
     return axis
+
+
+@contextmanager
+def index_in_range(input: Any, axis: int, index: Any) -> Iterator[None]:
+    """NumPy's complaint about a number that is out of range, in PyTorch's words."""
+    try:
+        yield
+    except IndexError:
+        check_range(index, input.shape[axis] if input.ndim else 1, axis)
+        raise
 
 
 def cut(array: Any, index: Any, axis: int) -> Any:
@@ -197,11 +216,12 @@ def cut(array: Any, index: Any, axis: int) -> Any:
 def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     if not index.size and index.ndim != input.ndim:
         return np.zeros_like(input, shape=index.shape, order="C")
-    axis = check_gather("gather", input, dim, index)
+    axis = check_gather("gather", input, dim, index, False)
     wide = index if index.ndim else index[None]
     if not index.size:
         return np.zeros_like(input, shape=index.shape, order="C")
-    found = taken_along(input if input.ndim else input[None], wide, axis)
+    with index_in_range(input, axis, index):
+        found = taken_along(input if input.ndim else input[None], wide, axis)
     return found if index.ndim else found.reshape(())
 
 

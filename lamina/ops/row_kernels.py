@@ -15,7 +15,7 @@ from lamina.codegen.kernels.rows import add_rows, can_add, can_copy, copy_rows
 from lamina.devices.array_functions import array_function
 from lamina.devices.function_rules import take_rule
 from lamina.devices.layouts import fresh
-from lamina.ops.indexing_rules import add_at, positions_along, positions_of_rows
+from lamina.ops.indexing_rules import add_at, is_outside, positions_along, positions_of_rows
 
 
 @array_function(take_rule)
@@ -66,8 +66,10 @@ def _added(made: Any, index: Any, axis: int, listed: Any) -> Any:
 def taken_along(table: Any, index: Any, axis: int) -> Any:
     """For each index, the element that it names along an axis, its other places being the same.
 
-    The index may be smaller than the table along the other axes.
+    The index may be smaller than the table along the other axes. On the host, numbers that are
+    negative or too large are an IndexError.
     """
+    _refuse_outside(index, table.shape[axis])
     if along.can_copy(table, index, axis):
         return along.copy_along(table, index, axis)
     if table.__class__ is np.ndarray and table.flags.c_contiguous:
@@ -92,8 +94,15 @@ def summed_along(listed: Any, index: Any, axis: int, shape: tuple[int, ...], kin
 
 
 def _added_along(made: Any, index: Any, axis: int, listed: Any) -> Any:
+    _refuse_outside(index, made.shape[axis])
     if listed.dtype == made.dtype and along.can_add(listed, index, axis, made.shape):
         along.add_along(made, index, axis, listed)
     else:
         add_at(made, positions_along(made.shape, index, axis), listed)
     return made
+
+
+def _refuse_outside(index: Any, size: int) -> None:
+    """Neither machine code nor flat positions would notice a number that is out of range."""
+    if is_outside(index, size):
+        raise IndexError(f"index out of bounds for an axis of size {size}")

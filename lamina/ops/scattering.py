@@ -18,7 +18,7 @@ from lamina.ops.indexing_rules import (
     refused,
 )
 from lamina.ops.numbers import number_as
-from lamina.ops.picking import check_gather, cut
+from lamina.ops.picking import check_gather, cut, index_in_range
 from lamina.ops.row_kernels import with_added_along
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
@@ -42,12 +42,14 @@ def _raised(array: Any) -> Any:
     return array if array.ndim else array[None]
 
 
-def _checked(name: str, input: Any, dim: int, index: Any, src: Any = None) -> tuple[int, Any, Any]:
+def _checked(
+    name: str, input: Any, dim: int, index: Any, src: Any, is_looked_at: bool
+) -> tuple[int, Any, Any]:
     """The axis, the index (None if it is empty), and the part of the source it reaches."""
     if not index.size:
         check_gather(name, input, dim, index) if index.ndim == input.ndim else None
         return 0, None, None
-    axis = check_gather(name, input, dim, index)
+    axis = check_gather(name, input, dim, index, is_looked_at)
     wide = _raised(index)
     if src is None:
         return axis, wide, None
@@ -59,7 +61,7 @@ def _prepared(
     name: str, input: Any, dim: int, index: Any, src: Any = None
 ) -> tuple[Any, Any, Any, Any]:
     """A copy of the input, and what `_checked` gives."""
-    return _raised(input).copy("C"), *_checked(name, input, dim, index, src)
+    return _raised(input).copy("C"), *_checked(name, input, dim, index, src, True)
 
 
 def _part_of_source(F: Any, part: Any, shape: tuple[int, ...], kind: Any) -> Any:
@@ -193,10 +195,11 @@ def scatter_(
 
 
 def _scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    axis, wide, part = _checked("scatter_add", input, dim, index, src)
+    axis, wide, part = _checked("scatter_add", input, dim, index, src, False)
     if wide is None:
         return input.copy("C")
-    return with_added_along(_raised(input), wide, axis, part).reshape(input.shape)
+    with index_in_range(input, axis, index):
+        return with_added_along(_raised(input), wide, axis, part).reshape(input.shape)
 
 
 scatter_add = operation(

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
-from lamina.codegen.kernels.rows import ADDED, names_rows
+from lamina.codegen.kernels.rows import ADDED
 from lamina.codegen.llvm import along
 from lamina.codegen.llvm.ir import KIND_OF
+from lamina.codegen.llvm.machine import is_available
 from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15
@@ -46,14 +47,21 @@ def can_add(listed: Any, index: Any, axis: int, shape: tuple[int, ...]) -> bool:
 
 
 def _fits(shape: tuple[int, ...], index: Any, axis: int) -> bool:
-    """Whether an index names an element for each place beside the axis."""
+    """Whether an index has a number for each place beside the axis."""
     found = index.shape
-    is_same = found[:axis] == shape[:axis] and found[axis + 1 :] == shape[axis + 1 :]
-    return index.size >= SMALLEST and is_same and names_rows(index, shape[axis])
+    return bool(
+        index.__class__ is np.ndarray
+        and index.size >= SMALLEST
+        and index.dtype.char in "ilq"
+        and index.dtype.isnative
+        and found[:axis] == shape[:axis]
+        and found[axis + 1 :] == shape[axis + 1 :]
+        and is_available()
+    )
 
 
 def copy_along(table: Any, index: Any, axis: int) -> Any:
-    """As `np.take_along_axis`, where `can_copy` holds."""
+    """As `np.take_along_axis`, where `can_copy` holds and all numbers are those of rows."""
     index = np.ascontiguousarray(index)
     made = np.empty(index.shape, table.dtype)
     beside = math.prod(table.shape[axis + 1 :])
@@ -65,7 +73,7 @@ def copy_along(table: Any, index: Any, axis: int) -> Any:
 
 
 def add_along(table: Any, index: Any, axis: int, listed: Any) -> None:
-    """Add elements into a table, a row-major array, where `can_add` holds."""
+    """Add into a table, a row-major array, where `can_add` holds and all numbers are of rows."""
     index, listed = np.ascontiguousarray(index), np.ascontiguousarray(listed)
     beside = math.prod(table.shape[axis + 1 :])
     count = index.shape[axis]

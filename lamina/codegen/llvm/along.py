@@ -25,11 +25,18 @@ def write_copy(index: str, kind: str) -> Function:
     with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
         outer, begin, end = _cut(routine, piece, count)
         first = outer * routine.entry(ROWS) * beside
-        with routine.counting(begin, end) as row:
+
+        def copy(at: Lanes, column: Lanes | int) -> None:
+            place = first + _number(routine, at, index) * beside + column
+            routine.store(routine.load(table, place, kind), listed, at)
+
+        is_one = beside.compare("eq", 1)  # no loop inside for a single one
+        with routine.when(is_one), routine.counting(begin, end) as row:
+            copy(outer * count + row, 0)
+        with routine.when(is_one ^ True), routine.counting(begin, end) as row:
             base = (outer * count + row) * beside
             with routine.counting(routine.number(0), beside) as column:
-                place = first + _number(routine, base + column, index) * beside + column
-                routine.store(routine.load(table, place, kind), listed, base + column)
+                copy(base + column, column)
     return routine.function
 
 
@@ -41,13 +48,20 @@ def write_add(index: str, kind: str) -> Function:
     with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
         outer, begin, end = _cut(routine, piece, beside)
         first = outer * routine.entry(ROWS) * beside
-        with routine.counting(routine.number(0), count) as row:
+
+        def add(at: Lanes, column: Lanes | int) -> None:
+            place = first + _number(routine, at, index) * beside + column
+            total = routine.load(table, place, kind) + routine.load(listed, at, kind)
+            routine.store(total, table, place)
+
+        is_one = beside.compare("eq", 1)
+        zero = routine.number(0)
+        with routine.when(is_one), routine.counting(zero, count) as row:
+            add(outer * count + row, 0)
+        with routine.when(is_one ^ True), routine.counting(zero, count) as row:
             base = (outer * count + row) * beside
             with routine.counting(begin, end) as column:
-                place = first + _number(routine, base + column, index) * beside + column
-                total = routine.load(table, place, kind)
-                total = total + routine.load(listed, base + column, kind)
-                routine.store(total, table, place)
+                add(base + column, column)
     return routine.function
 
 
