@@ -12,10 +12,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
+_LONG: Final = f"i{8 * np.dtype('l').itemsize}"  # C's long has 32 bits on Windows
 KIND_OF: Final[dict[str, str]] = {
     "f": "float", "d": "double", "?": "i1",
     "b": "i8", "B": "i8", "h": "i16", "H": "i16", "i": "i32", "I": "i32",
-    "l": "i64", "L": "i64", "q": "i64", "Q": "i64",
+    "l": _LONG, "L": _LONG, "q": "i64", "Q": "i64",
 }  # fmt: skip
 """LLVM's type for each of NumPy's characters; booleans are one bit in registers."""
 
