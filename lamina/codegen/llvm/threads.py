@@ -34,7 +34,7 @@ SPINS: Final = 1500
 PATIENCE: Final = 300_000
 """Nanoseconds that a worker may take longer than half of the caller's own time."""
 
-RESTS: Final = 32, 1024
+RESTS: Final = 16, 128
 """For how many calls the caller works alone then: at first, and at most."""
 
 PARALLEL: Final = "lamina_parallel"
