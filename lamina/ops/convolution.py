@@ -49,12 +49,8 @@ def _convolution(
 ) -> Any:
     geometry = Geometry(tuple(stride), tuple(padding), tuple(dilation), groups)
     if transposed:
-        result = convolve_transposed(input, weight, geometry, tuple(output_padding))
-    else:
-        result = convolve(input, weight, geometry)
-    if bias is not None:
-        result += bias.reshape(-1, *[1] * (input.ndim - 2))
-    return result
+        return convolve_transposed(input, weight, bias, geometry, tuple(output_padding))
+    return convolve(input, weight, bias, geometry)
 
 
 @in_float

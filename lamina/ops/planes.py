@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from lamina.codegen.kernels import pooling as native_pooling
+from lamina.codegen.kernels.serving import serves
 from lamina.core.call import operation
+from lamina.devices.array_functions import array_function
+from lamina.devices.layouts import fresh
 from lamina.ops.constants import constant_like
 from lamina.ops.halves import in_float
+
+LEAST_WORK: Final = 1 << 14
+"""From how many elements on machine code is used, if it can be made."""
 
 
 def from_planes(input: Any, indices: Any, rank: int) -> Any:
@@ -21,8 +28,16 @@ def from_planes(input: Any, indices: Any, rank: int) -> Any:
     return found.reshape(indices.shape)
 
 
-@in_float
-def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
+def _scattered(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    return fresh((*input.shape[: input.ndim - len(sizes)], *sizes), input.dtype)
+
+
+@array_function(_scattered)
+def _scatter(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    if serves(input.size, LEAST_WORK, input) and indices.dtype == np.int64:
+        found = native_pooling.scatter(input, indices, sizes)
+        if found is not None:
+            return found
     lead = input.shape[: input.ndim - len(sizes)]
     area = math.prod(sizes)
     made = np.zeros_like(input, shape=(math.prod(lead) * area,))
@@ -31,6 +46,11 @@ def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
     index = indices.reshape(math.prod(lead), count) + planes[:, None]
     np.add.at(made, index.reshape(-1), input.reshape(-1))
     return made.reshape(*lead, *sizes)
+
+
+@in_float
+def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
+    return _scatter(input, indices, tuple(sizes))
 
 
 operation(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
@@ -13,14 +10,12 @@ from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.halves import in_float
 from lamina.ops.planes import from_planes
+from lamina.ops.pooling_means import means_in, spread_means
 from lamina.ops.pooling_windows import (
     Windows,
     check_room,
     maximum_in,
     position_of_maximum,
-    spread_sums,
-    sums_in,
-    window_counts,
     windows_of,
 )
 
@@ -39,9 +34,13 @@ def _max_pool_with_indices(input: Any, windows: Windows) -> tuple[Any, Any]:
     return from_planes(input, indices, len(windows.size)), indices
 
 
+def _max_pool_positions(array: Any, windows: Windows) -> Any:
+    return position_of_maximum(array, windows)
+
+
 max_pool_positions = operation(
     "max_pool_positions",
-    position_of_maximum,
+    _max_pool_positions,
     tensors="array",
     doc="Where the largest element of each window is, in the flattened dimensions.",
 )
@@ -182,28 +181,15 @@ def max_pool3d(
 # --- the mean ----------------------------------------------------------------------------------
 
 
-def _divided(sums: Any, windows: Windows, sizes: Any, include_pad: bool, divisor: Any) -> Any:
-    """Sums of windows divided by how many elements count."""
-    if divisor is None:
-        if not windows.ceil_mode and (include_pad or not any(windows.padding)):
-            divisor = math.prod(windows.size)
-        else:
-            divisor = math.prod(window_counts(sums, windows, sizes, include_pad))
-    return (
-        np.trunc(sums / divisor).astype(sums.dtype) if sums.dtype.kind in "iu" else sums / divisor
-    )
-
-
 def _avg_pool(input: Any, windows: Windows, include_pad: bool, divisor: int | None) -> Any:
-    sizes = _sizes(input.shape, len(windows.size))
-    return _divided(sums_in(input, windows), windows, sizes, include_pad, divisor)
+    return means_in(input, windows, include_pad, divisor)
 
 
 @in_float
 def _avg_pool_spread(
     input: Any, windows: Windows, include_pad: bool, divisor: int | None, sizes: Any
 ) -> Any:
-    return spread_sums(_divided(input, windows, sizes, include_pad, divisor), windows, sizes)
+    return spread_means(input, windows, include_pad, divisor, tuple(sizes))
 
 
 avg_pool_spread = operation(

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.kernels import pooling as native_pooling
+from lamina.codegen.kernels.serving import serves
+from lamina.devices.array_functions import array_function
+from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
 from lamina.ops.constants import constant_like
+
+LEAST_WORK: Final = 1 << 14
+"""From how many elements on machine code is used, if it can be made."""
 
 
 class Windows(NamedTuple):
@@ -81,10 +89,30 @@ def lowest(array: Any) -> Any:
     return False if array.dtype.kind == "b" else int(np.iinfo(array.dtype).min)
 
 
+def windowed(kind: Any) -> Any:
+    """The rule for a result with one element for each window."""
+
+    def rule(array: Any, windows: Windows, *args: Any) -> Any:
+        lead = array.ndim - len(windows.size)
+        shape = (*array.shape[:lead], *windows.counts(array.shape[lead:]))
+        return fresh(shape, array.dtype if kind is None else kind)
+
+    return rule
+
+
+def for_native(windows: Windows, counts: tuple[int, ...]) -> native_pooling.Windows:
+    """The windows as machine code wants them."""
+    return native_pooling.Windows(*windows[:4], counts)
+
+
+@array_function(windowed(None))
 def maximum_in(array: Any, windows: Windows) -> Any:
     """The largest element of each window."""
     sizes = array.shape[array.ndim - len(windows.size) :]
     counts = windows.counts(sizes)
+    if serves(array.size, LEAST_WORK, array):
+        places = _places(windows, sizes, counts)
+        return native_pooling.largest(array, for_native(windows, counts), places, False)
     array = padded(array, windows.widths(sizes), lowest(array))
     best = None
     for offset in product(*map(range, windows.size)):
@@ -93,11 +121,15 @@ def maximum_in(array: Any, windows: Windows) -> Any:
     return best
 
 
+@array_function(windowed(np.int64))
 def position_of_maximum(array: Any, windows: Windows) -> Any:
     """Where the largest element of each window is: its index in the flattened dimensions."""
     rank = len(windows.size)
     sizes = array.shape[array.ndim - rank :]
     counts = windows.counts(sizes)
+    if serves(array.size, LEAST_WORK, array):
+        places = _places(windows, sizes, counts)
+        return native_pooling.largest(array, for_native(windows, counts), places, True)
     array = padded(array, windows.widths(sizes), lowest(array))
     best: Any = None
     choice: Any = None
@@ -142,6 +174,16 @@ def _flat_places(
             -1, *after
         )
     return starts, steps.reshape(-1)
+
+
+@functools.lru_cache(256)
+def _places(
+    windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...]
+) -> native_pooling.Places:
+    """The same as tables for machine code."""
+    starts, steps = _flat_places(windows, sizes, counts)
+    first = np.broadcast_to(_first_inside(windows, counts), counts)
+    return native_pooling.Places(starts.reshape(-1), steps, steps[first].reshape(-1))
 
 
 def sums_in(array: Any, windows: Windows) -> Any:

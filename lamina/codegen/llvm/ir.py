@@ -234,6 +234,10 @@ class Lanes:
         """`self * factor + addend`, rounded once."""
         return self.block.call("fma", self.kind, self, self._lanes(factor), self._lanes(addend))
 
+    def times_plus(self, factor: Lanes, addend: Lanes) -> Lanes:
+        """`self * factor + addend`, rounded once where the machine does that as fast."""
+        return self.block.call("fmuladd", self.kind, self, factor, addend)
+
     def function(self, name: str) -> Lanes:
         """One of LLVM's functions of one operand."""
         return self.block.call(name, self.kind, self)

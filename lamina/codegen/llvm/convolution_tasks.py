@@ -1,0 +1,182 @@
+"""The tasks of convolutions: products whose right factor is gathered from an image.
+
+Row k of the right factor is one element of the kernel in one channel, column j one position of the
+kernel: its element is at `rows[k] + positions[j]` in a copy of the image with zeros around. So no
+array of patches is made: where a tile's columns lie side by side they are read in place, else a
+panel of a few kilobytes is packed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.llvm.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.llvm.ir import Function
+from lamina.codegen.llvm.tiles import heights_of, packed_name
+
+CONVOLVE_FIELDS: Final = (
+    "source", "result", "weight", "start", "zeros", "scratch",
+    "groups", "source_batch", "source_group", "source_channel", "source_step",
+    "channels", "entries", "entry_count", "plane",
+    "outputs", "full", "rest_height", "rest_count",
+    "result_batch", "result_group", "result_channel",
+    "start_group", "panels", "scratch_step", "depth",
+    "chunks", "chunk_table", "tiles", "runs", "places", "packed_steps",
+)  # fmt: skip
+"""What the task `convolve` finds in its table."""
+
+HEADER: Final = 64
+"""Bytes at the start of a worker's scratch: which planes its copy is of; at first -1."""
+
+CHUNK: Final = ("rows", "inner", "weight_offset", "weight_group", "first", "count")
+"""What is known of a chunk, some tiles of columns that are done together."""
+
+TILE: Final = (
+    "first_run", "run_count", "first_direct", "second_direct",
+    "first_place", "first_lanes", "second_place", "second_lanes",
+)  # fmt: skip
+"""What is known of the columns of a tile: how they are gathered, and where results go."""
+
+RUN: Final = ("offset", "lane", "lanes")
+"""Columns side by side: where the first is, and the first lane; all lanes fit if `lanes` is 0."""
+
+PACK_FIELDS: Final = ("weight", "target", "pieces")
+PACK_PIECE: Final = ("source", "rows", "columns", "present", "height", "count", "target")
+
+
+def pack_weight_function() -> Function:
+    """Task: the panels of a left factor, one a piece."""
+    routine = Routine("pack_weight")
+    _, places = fields(routine, PACK_FIELDS)
+    with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
+        row = row_at(places["pieces"], piece, PACK_PIECE)
+        routine.call(
+            "pack_rows", places["weight"] + row["source"],
+            as_address(routine, row["rows"]), as_address(routine, row["columns"]),
+            row["present"], row["height"], row["count"], places["target"] + row["target"],
+        )  # fmt: skip
+    return routine.function
+
+
+@final
+class ConvolveWriter:
+    """Writes the task `convolve`; its pieces are chunks of groups of images."""
+
+    def __init__(self, kind: str, width: int) -> None:
+        self._routine = Routine("convolve")
+        self._wholes, self._places = fields(self._routine, CONVOLVE_FIELDS)
+        self._item = BYTES[kind]
+        self._vector = width * self._item
+        self._heights = heights_of(self._vector)
+
+    def write(self) -> Function:
+        """The function."""
+        routine, wholes, places = self._routine, self._wholes, self._places
+        known = places["scratch"] + routine.whole("worker") * wholes["scratch_step"]
+        image = known + HEADER
+        with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
+            plane = piece // wholes["chunks"]
+            number, group = plane // wholes["groups"], plane % wholes["groups"]
+            with routine.when(plane.is_("ne", known.whole())):
+                copy_image(routine, wholes, places, number, group, image)
+                known.put_scalar("i64", plane.name)
+            chunk = row_at(places["chunk_table"], piece % wholes["chunks"], CHUNK)
+            result = (
+                places["result"] + number * wholes["result_batch"] + group * wholes["result_group"]
+            )
+            self._chunk(chunk, image, result, group)
+        return routine.function
+
+    def _chunk(
+        self, chunk: dict[str, Whole], image: Address, result: Address, group: Whole
+    ) -> None:
+        """Some tiles of columns: for each stretch of the inner dimension, pack and multiply."""
+        routine, depth, inner = self._routine, self._wholes["depth"], chunk["inner"]
+        panels = image + self._wholes["panels"]
+        with routine.when(inner.is_("eq", 0)):  # then only the start is written
+            self._products(chunk, image, panels, result, group, routine.whole(0), inner)
+        with routine.loop(0, inner, depth) as k:
+            count = (inner - k).least(depth)
+            with routine.loop(0, chunk["count"]) as t:
+                tile = row_at(self._places["tiles"], chunk["first"] + t, TILE)
+                with routine.when(tile["first_direct"].is_("slt", 0)):
+                    routine.call(
+                        "pack_panel", image, as_address(routine, chunk["rows"]) + k * 8,
+                        self._places["runs"] + tile["first_run"] * (8 * len(RUN)),
+                        tile["run_count"], count, panels + t * self._panel_size(),
+                    )  # fmt: skip
+            self._products(chunk, image, panels, result, group, k, count)
+
+    def _panel_size(self) -> Whole:
+        return self._wholes["depth"] * (2 * self._vector)
+
+    def _products(
+        self, chunk: dict[str, Whole], image: Address, panels: Address, result: Address,
+        group: Whole, k: Whole, count: Whole,
+    ) -> None:  # fmt: skip
+        """All tiles of a chunk for one stretch of the inner dimension.
+
+        A tile's columns stay while the panels of rows pass by, 48 bytes of them for each step of 24
+        vector multiplications.
+        """
+        routine, wholes = self._routine, self._wholes
+        most, full = self._heights[0], wholes["full"]
+        weight = self._places["weight"] + chunk["weight_offset"] + group * chunk["weight_group"]
+        start = self._places["start"] + group * wholes["start_group"]
+        with routine.loop(0, chunk["count"]) as t:
+            number = chunk["first"] + t
+            tile = row_at(self._places["tiles"], number, TILE)
+            right = self._right(tile, chunk, image, panels + t * self._panel_size(), k)
+
+            def some(row: Whole, height: int, vectors: int) -> None:
+                left = weight + (row * chunk["inner"] + k * height) * self._item
+                begin = _either(
+                    routine, k.is_("eq", 0), start + row * self._item, self._places["zeros"]
+                )
+                home = result + row * wholes["result_channel"]
+                target = home, wholes["outputs"] - row, begin, k, number
+                self._tile(height, vectors, tile, (left, *right, count), target)
+
+            for vectors, how in ((2, "ne"), (1, "eq")):
+                with routine.when(tile["second_lanes"].is_(how, 0)):
+                    with routine.loop(0, full) as panel:
+                        some(panel * most, most, vectors)
+                    for height in self._heights:
+                        is_rest = wholes["rest_height"].is_("eq", height)
+                        with routine.when(is_rest), routine.loop(0, wholes["rest_count"]) as panel:
+                            some(full * most + panel * height, height, vectors)
+
+    def _right(
+        self, tile: dict[str, Whole], chunk: dict[str, Whole], image: Address, panel: Address,
+        k: Whole,
+    ) -> tuple[Address, Address, Address]:  # fmt: skip
+        """Where the two vectors of a tile's columns are, and the steps from row to row."""
+        routine = self._routine
+        is_packed = tile["first_direct"].is_("slt", 0)
+        return (
+            _either(routine, is_packed, panel, image + tile["first_direct"]),
+            _either(routine, is_packed, panel + self._vector, image + tile["second_direct"]),
+            _either(
+                routine, is_packed, self._places["packed_steps"],
+                as_address(routine, chunk["rows"]) + k * 8,
+            ),
+        )  # fmt: skip
+
+    def _tile(
+        self, height: int, vectors: int, tile: dict[str, Whole],
+        factors: tuple[Address | Whole, ...], target: tuple[Address, Whole, Address, Whole, Whole],
+    ) -> None:  # fmt: skip
+        home, rows, begin, adds, number = target
+        self._routine.call(
+            packed_name(height, vectors), *factors,
+            home + tile["first_place"], home + tile["second_place"],
+            tile["first_lanes"], tile["second_lanes"], self._wholes["result_channel"], rows,
+            begin, adds, self._places["places"] + number * (2 * self._vector // self._item * 8),
+        )  # fmt: skip
+
+
+def _either(routine: Routine, bit: str, first: Address, second: Address) -> Address:
+    """The first address if the bit is set, else the second."""
+    text = f"select i1 {bit}, ptr {first.name}, ptr {second.name}"
+    return Address(routine, routine.function.give(text))

@@ -1,0 +1,87 @@
+"""Convolutions and pooling by their definitions, in float64, one element of a kernel a turn."""
+
+import math
+from itertools import product
+
+import numpy as np
+
+
+def _places(offset, strides, dilations, counts):
+    """Where one element of a kernel is, for all positions, as an index of spatial dimensions."""
+    return tuple(
+        slice(k * d, k * d + s * (n - 1) + 1, s) if n else slice(0)
+        for k, d, s, n in zip(offset, dilations, strides, counts, strict=True)
+    )
+
+
+def _padded(x, padding):
+    return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+
+
+def counts_of(sizes, kernel, stride, padding, dilation):
+    """How many positions a kernel has along each dimension."""
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True)
+    )
+
+
+def convolution(x, w, stride, padding, dilation, groups):
+    """The convolution of x with w."""
+    x, w = x.astype(np.float64), w.astype(np.float64)
+    counts = counts_of(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    y = np.zeros((x.shape[0], groups, w.shape[0] // groups, *counts))
+    x = _padded(x, padding)
+    x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    for offset in product(*map(range, w.shape[3:])):
+        part = x[(..., *_places(offset, stride, dilation, counts))]
+        y += np.einsum("goc,ngc...->ngo...", w[(..., *offset)], part)
+    return y.reshape(x.shape[0], w.shape[0] * w.shape[1], *counts)
+
+
+def input_gradient(g, w, sizes, stride, padding, dilation, groups):
+    """What `convolution` takes back to an x with these sizes."""
+    g, w = g.astype(np.float64), w.astype(np.float64)
+    counts = g.shape[2:]
+    room = [n + 2 * p for n, p in zip(sizes, padding, strict=True)]
+    x = np.zeros((g.shape[0], groups, w.shape[1], *room))
+    g = g.reshape(g.shape[0], groups, g.shape[1] // groups, *counts)
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    for offset in product(*map(range, w.shape[3:])):
+        part = np.einsum("goc,ngo...->ngc...", w[(..., *offset)], g)
+        x[(..., *_places(offset, stride, dilation, counts))] += part
+    inner = tuple(slice(p, p + n) for n, p in zip(sizes, padding, strict=True))
+    return x.reshape(g.shape[0], groups * x.shape[2], *room)[(..., *inner)]
+
+
+def weight_gradient(x, g, kernel, stride, padding, dilation, groups):
+    """What `convolution` takes back to a w with such a kernel."""
+    x, g = _padded(x.astype(np.float64), padding), g.astype(np.float64)
+    counts, batch = g.shape[2:], x.shape[0]
+    x = x.reshape(batch, groups, x.shape[1] // groups, *x.shape[2:])
+    g = g.reshape(batch, groups, g.shape[1] // groups, math.prod(counts))
+    w = np.zeros((groups, g.shape[2], x.shape[2], *kernel))
+    for offset in product(*map(range, kernel)):
+        part = x[(..., *_places(offset, stride, dilation, counts))]
+        part = part.reshape(*part.shape[:3], math.prod(counts))
+        w[(..., *offset)] = np.einsum("ngop,ngcp->goc", g, part)
+    return w.reshape(-1, *w.shape[2:])
+
+
+def windows(x, size, stride, padding, dilation, counts):
+    """For each window (leading dimensions first): the flat places of its elements inside."""
+    for lead in np.ndindex(x.shape[: x.ndim - len(size)]):
+        sizes = x.shape[x.ndim - len(size) :]
+        for position in np.ndindex(*counts):
+            inside = []
+            for offset in product(*map(range, size)):
+                place = [
+                    t * s - p + k * d
+                    for t, s, p, k, d in zip(
+                        position, stride, padding, offset, dilation, strict=True
+                    )
+                ]
+                if all(0 <= at < n for at, n in zip(place, sizes, strict=True)):
+                    inside.append(int(np.ravel_multi_index(place, sizes)))
+            yield lead, position, inside
