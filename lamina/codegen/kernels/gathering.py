@@ -133,9 +133,9 @@ def gather(sizes: Sizes, phases: Sequence[Sequence[Phase]]) -> tuple[Planes, lis
 
 
 def _apart(size: int) -> int:
-    """At least so many elements, but no multiple of 1024.
+    """At least so many elements, but no multiple of 256.
 
-    Planes 4096 bytes apart would share the same 8 lines of a first-level cache.
+    Planes whose distance is a multiple of a power of two share few lines of a cache.
     """
     return size if size % 256 else size + 16
 

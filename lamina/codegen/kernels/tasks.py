@@ -66,6 +66,9 @@ def run(
     _library(chapter, char).run(name, numbers, pieces, grain)
 
 
+MOST_KEPT: Final = 64 << 20
+"""The largest scratch memory, in bytes, that is kept for the next call."""
+
 _free: list[Any] = []
 
 
@@ -81,7 +84,7 @@ def scratch(size: int) -> Iterator[int]:
     try:
         yield -(-memory.ctypes.data // 64) * 64
     finally:
-        if len(_free) < 4:
+        if len(_free) < 4 and memory.nbytes <= MOST_KEPT:
             _free.append(memory)
 
 

@@ -55,7 +55,7 @@ def weigh_by_products(source: Any, gradient: Any, result: Any, shapes: Shapes) -
     rows = -(-plan.row_count // lanes) * lanes
     depth = min(len(plan.positions), POSITIONS)
     panels = rounded(shapes.channels * plan.planes.size * item)
-    per_worker = panels + rounded((outputs + 2 * lanes) * depth * item) + 4096 + 64
+    per_worker = panels + rounded((outputs + 2 * lanes) * depth * item) + 128
     partial = {
         "partial_slot": row * rows * groups, "partial_group": row * rows, "partial_row": row,
         "row_count": plan.row_count, "outputs": outputs, "slots": slots,
@@ -66,8 +66,7 @@ def weigh_by_products(source: Any, gradient: Any, result: Any, shapes: Shapes) -
         table = {
             **partial, **source_fields(source, shapes, plan.planes, plan.entries),
             "gradient": gradient.ctypes.data, "scratch": memory + size, "batch": batch,
-            "images": images,
-            "gradient_batch": gradient.strides[0],
+            "images": images, "gradient_batch": gradient.strides[0],
             "gradient_group": gradient.strides[1] * outputs,
             "gradient_channel": gradient.strides[1], "rows": plan.rows.ctypes.data,
             "positions": plan.positions.ctypes.data,
