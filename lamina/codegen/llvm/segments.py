@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node
-from lamina.codegen.llvm import threads
+from lamina.codegen.llvm import pool_code
 from lamina.codegen.llvm.ir import TASK, Function
 from lamina.codegen.llvm.loops import Setting, write_body, writers
 from lamina.codegen.llvm.machine import lane_count
@@ -236,7 +236,7 @@ def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> tuple[Functio
 
 def _start(function: Function, task: str, size: int, grain: int) -> None:
     """Have threads do a task."""
-    function.declare(threads.DECLARATION)
+    function.declare(pool_code.DECLARATION)
     function.line(
-        f"call void @{threads.PARALLEL}(ptr @{task}, ptr %table, i64 {size}, i64 {grain})"
+        f"call void @{pool_code.PARALLEL}(ptr @{task}, ptr %table, i64 {size}, i64 {grain})"
     )
