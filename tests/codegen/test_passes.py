@@ -149,3 +149,19 @@ def test_weights_that_lie_transposed_are_laid_out_once(native):
     assert [node.op for node in graph.nodes].count("copy") == 1
     found = compiled(recurrent, x, w, native=native)(x, w)[0]
     np.testing.assert_allclose(found, recurrent(x, w), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs llvmlite")
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_sum_of_what_is_there_anyway_is_left_to_the_kernel_for_sums(axis):
+    x = np.random.default_rng(6).standard_normal((1024, 600)).astype(np.float32)
+    for function, kinds in [
+        (lambda x: np.sum(x, axis=axis), ["call"]),
+        (lambda x: np.sum(x * 2, axis=axis), ["pointwise", "reduction"]),
+        (lambda x: (np.sum(x, axis=axis), x * 2), ["reduction", "pointwise"]),
+    ]:
+        graph = graph_of(function, x)
+        simplify(graph)
+        assert [node.kind for node in graph.nodes] == kinds
+    found = compiled(lambda x: np.sum(x, axis=axis), x, native=True)(x)[0]
+    np.testing.assert_allclose(found, x.sum(axis, dtype=np.float64), rtol=1e-4, atol=1e-4)

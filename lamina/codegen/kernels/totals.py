@@ -35,12 +35,20 @@ def can_sum(array: Any, axes: tuple[int, ...]) -> bool:
     return bool(
         array.__class__ is np.ndarray
         and array.size >= SMALLEST
-        and array.dtype.name in ("float32", "float64")
         and array.flags.c_contiguous
         and array.dtype.isnative
+        and can_sum_rows(array.shape, array.dtype, axes)
+    )
+
+
+def can_sum_rows(shape: tuple[int, ...], dtype: np.dtype[Any], axes: tuple[int, ...]) -> bool:
+    """Whether `sum_along` takes arrays of a shape, with rows one after another in memory."""
+    return bool(
+        math.prod(shape) >= SMALLEST
+        and dtype.name in ("float32", "float64")
         and axes
         and max(axes) - min(axes) == len(axes) - 1
-        and not 1 < math.prod(array.shape[max(axes) + 1 :]) < NARROW
+        and not 1 < math.prod(shape[max(axes) + 1 :]) < NARROW
         and is_available()
     )
 

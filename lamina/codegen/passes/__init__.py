@@ -6,8 +6,9 @@ from lamina.codegen.passes.common import share_common
 from lamina.codegen.passes.dead import drop_dead
 from lamina.codegen.passes.folding import fold
 from lamina.codegen.passes.laying_out import lay_out
+from lamina.codegen.passes.lone_sums import sum_alone
 
-__all__ = ["accumulate", "drop_dead", "fold", "lay_out", "share_common", "simplify"]
+__all__ = ["accumulate", "drop_dead", "fold", "lay_out", "share_common", "simplify", "sum_alone"]
 
 
 def simplify(graph: Graph) -> None:
@@ -18,3 +19,4 @@ def simplify(graph: Graph) -> None:
     drop_dead(graph)
     accumulate(graph)
     lay_out(graph)
+    sum_alone(graph)
