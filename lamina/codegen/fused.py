@@ -46,9 +46,7 @@ def fused(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not _is_large(args):
-            return function(*args, **kwargs)
-        return kernels.call(args)
+        return kernels.call(args, kwargs) if _is_large(args) else function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 
@@ -95,12 +93,12 @@ class _Kernels:
         self._function = function
         self._known: OrderedDict[Any, _Kernel] = OrderedDict()
 
-    def call(self, args: tuple[Any, ...]) -> Any:
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function, compiled if such arguments came often enough."""
         arrays: list[Any] = []
-        key = _signature(args, arrays)
+        key = _signature((*args, *kwargs, *kwargs.values()), arrays)
         if key is None or not is_available():
-            return self._function(*args)
+            return self._function(*args, **kwargs)
         kernel = self._known.get(key)
         if kernel is None:
             kernel = self._known[key] = _Kernel()
@@ -108,15 +106,15 @@ class _Kernels:
                 self._known.popitem(last=False)
         # A program uses memory of its own: whoever finds it at work calls the function itself.
         if not kernel.lock.acquire(blocking=False):
-            return self._function(*args)
+            return self._function(*args, **kwargs)
         try:
             kernel.calls += 1
             if kernel.calls == CALLS_BEFORE:
                 self._known.move_to_end(key)
                 programs = importlib.import_module("lamina.codegen.fused_program")
-                kernel.run = programs.program_of(self._function, args, arrays)
+                kernel.run = programs.program_of(self._function, args, kwargs, arrays)
             if kernel.run is None:
-                return self._function(*args)
+                return self._function(*args, **kwargs)
             return kernel.run(arrays)
         finally:
             kernel.lock.release()

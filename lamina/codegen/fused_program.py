@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 
 from lamina.codegen.executable import Executable
-from lamina.codegen.graph import CALL, PRODUCT
+from lamina.codegen.graph import CALL
 from lamina.codegen.lowering import lower
 from lamina.devices.dispatched import replace, visit
 from lamina.devices.traced import Recorder, TracedArray
 
 
 def program_of(
-    function: Callable[..., Any], args: tuple[Any, ...], arrays: list[Any]
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[Any]
 ) -> Callable[[list[Any]], Any] | None:
-    """What computes a function of arrays like these, given them; None if loops alone cannot."""
+    """What computes a function of arrays like these, given them.
+
+    None if loops and products alone cannot.
+    """
     recorder = Recorder()
     try:
         with recorder, np.errstate(all="ignore"):
-            result = function(*replace(args, (np.ndarray,), recorder.input))
+            lifted = replace((args, kwargs), (np.ndarray,), recorder.input)
+            result = function(*lifted[0], **lifted[1])
     except Exception:
         return None  # the function itself says what is wrong
     made: list[Any] = []
@@ -29,7 +33,7 @@ def program_of(
     graph = lower(recorder.program, [array.ref for array in made])
     if len(recorder.inputs) != len(arrays) or graph.writes:
         return None  # it reached an array of its own, whose elements may change
-    if any(node.kind in (CALL, PRODUCT) for node in graph.nodes):
+    if any(node.kind == CALL for node in graph.nodes):
         return None
     run = Executable(graph, pooled=False).run
     if isinstance(result, TracedArray):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import offer, raw, traced
@@ -36,20 +37,32 @@ def _softmax_in_place(scores: Any) -> Any:
 def _attention(
     query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float
 ) -> tuple[Any, Any]:
+    future = None
+    if is_causal:
+        sizes = query.shape[-2], key.shape[-2]
+        future = constant_like(query, np.triu(np.ones(sizes, bool), 1))
+    return _averaged(query, key, value, attn_mask, future, scale)
+
+
+@fused
+def _averaged(
+    query: Any, key: Any, value: Any, attn_mask: Any, future: Any, scale: float
+) -> tuple[Any, Any]:
+    """Averages and weights; nobody looks at where `future` is set."""
     scores = np.matmul(query * scale, np.swapaxes(key, -1, -2))
     if attn_mask is not None:
         if attn_mask.dtype.kind == "b":
             scores = np.where(attn_mask, scores, -math.inf).astype(query.dtype, copy=False)
         else:
             scores = scores + attn_mask
-    if is_causal:
-        future = np.triu(np.ones(scores.shape[-2:], bool), 1)
-        scores = np.where(constant_like(scores, future), -math.inf, scores)
+    if future is not None:
+        scores = np.where(future, -math.inf, scores)
         scores = scores.astype(query.dtype, copy=False)
     weights = _softmax_in_place(scores)
     return np.matmul(weights, value), weights
 
 
+@fused
 def _attention_backward(
     g: Any, query: Any, key: Any, value: Any, weights: Any, mask_shape: Any, scale: float,
     needs: Any,

@@ -65,6 +65,18 @@ def test_shapes_dtypes_strides_and_values_have_programs_of_their_own():
 
 
 @native
+def test_keywords_belong_to_the_kind_of_call():
+    @fused
+    def scaled(x, *, factor):
+        return x * factor + 1
+
+    for factor in (2.0, 3.0, 0.0, -0.0):
+        for _ in range(4):
+            expected = X * np.float32(factor) + 1
+            np.testing.assert_array_equal(scaled(X, factor=factor), expected)
+
+
+@native
 def test_an_array_given_twice_is_one():
     run, _ = counted(lambda x, y: x * y + np.sum(x))
     other = X[::-1].copy()
@@ -145,8 +157,10 @@ def test_the_number_of_programs_is_bounded(monkeypatch):
 
 
 def is_fused(op):
-    rules = [*op.rules.values(), op.kernel]
-    return any(getattr(f, "__wrapped__", None) is not None for f in rules)
+    """Whether a kernel or rule is fused, or calls one that is."""
+    functions = [*op.rules.values(), op.kernel]
+    is_wrapped = any(getattr(f, "__wrapped__", None) is not None for f in functions)
+    return is_wrapped or op.name == "scaled_dot_product_attention"
 
 
 NAMES = sorted(n for n, op in catalogue.items() if op.samples is not None and is_fused(op))
