@@ -121,7 +121,7 @@ class Executable:
         if self._called:
             store.fill_in(results)
         if not self._is_pooled:
-            store.release(self._slots)
+            store.release()
         return results
 
     # --- steps -----------------------------------------------------------------------------------

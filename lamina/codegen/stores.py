@@ -12,6 +12,9 @@ import numpy as np
 from lamina.codegen.graph import Graph, Value, View, settled
 from lamina.codegen.memory import ALIGNMENT, Plan
 
+LARGE_ARENA: Final = 1 << 20
+"""Bytes of an arena that is not kept between runs, where results are not kept either."""
+
 _AFTER_HEAD: Final = object.__basicsize__
 
 
@@ -87,9 +90,13 @@ class Store:
         self._results = [
             _Result(graph, view, plan.slots[view.value], view.value in called) for view in outputs
         ]
-        raw = np.empty(plan.arena + ALIGNMENT, np.uint8)
+        self._constants = frozenset(plan.slots[value] for value in graph.constants)
+        self._bind_arena()
+
+    def _bind_arena(self) -> None:
+        raw = np.empty(self._plan.arena + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
-        self.bind(0, raw[start : start + plan.arena])
+        self.bind(0, raw[start : start + self._plan.arena])
 
     def bind(self, slot: int, array: Any) -> None:
         """Put an array into a slot."""
@@ -99,9 +106,11 @@ class Store:
             for view in self._views_of.pop(slot):
                 self._views.pop(view, None)
 
-    def release(self, slots: Sequence[int]) -> None:
-        """Forget the arrays of some slots, and the results."""
-        for slot in (*slots, *(result.slot for result in self._results)):
+    def release(self) -> None:
+        """Forget all arrays but the constants, and but a small arena."""
+        for slot in range(self._plan.arena < LARGE_ARENA, len(self.arrays)):
+            if slot in self._constants:
+                continue
             self.arrays[slot] = None
             if slot in self._views_of:
                 for view in self._views_of.pop(slot):
@@ -110,6 +119,8 @@ class Store:
     def results(self) -> list[Any]:
         """Arrays for all results: those of the last run where nobody else has them any more."""
         found: list[Any] = []
+        if self.arrays[0] is None:
+            self._bind_arena()
         for result in self._results:
             if result.is_called:
                 found.append(None)
@@ -162,6 +173,7 @@ class Store:
     def _in_arena(self, view: View) -> Any:
         if 0 in view.shape:
             return np.empty(view.shape, view.dtype)
+        self._views_of.setdefault(0, []).append(view)
         place = self._plan.offsets[view.value] + self._graph.values[view.value].lead
         return _shown(self.arrays[0], place + view.offset, view)
 

@@ -1,6 +1,7 @@
 """Fused kernels give what their functions give, and only where that is sure."""
 
 import threading
+import tracemalloc
 import zlib
 
 import all_chapters  # noqa: F401  the whole catalogue
@@ -199,3 +200,28 @@ def test_fused_operations_give_what_numpy_gives(name, monkeypatch):
         for a, e in zip(actual, expected, strict=True):
             assert a.dtype == e.dtype
             np.testing.assert_allclose(a.detach().numpy(), e.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+@native
+def test_large_memory_is_not_kept_between_calls():
+    """Products between two loops: what they give lies in the arena while the program runs."""
+
+    @fused
+    def chain(x):
+        return np.tanh((x @ x.T) * 2) @ x
+
+    x = np.random.default_rng(1).standard_normal((700, 100)).astype(np.float32)
+    expected = chain.__wrapped__(x)
+    for _ in range(4):
+        np.testing.assert_allclose(chain(x), expected, rtol=1e-3, atol=1e-3)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(3):
+            chain(x)
+        kept = tracemalloc.get_traced_memory()[0] - before
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert peak > 700 * 700 * 4
+    assert kept < 100_000
