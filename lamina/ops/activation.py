@@ -76,6 +76,7 @@ def _run(function: Any, inplace: bool, input: Any, *args: Any) -> Any:
 # --- relu and its bounded and leaky forms ------------------------------------------------------
 
 
+@fused
 def _relu(input: Any) -> Any:
     if input.dtype.kind in "bc":
         raise errors.DtypeError("Boolean and complex inputs are not supported for relu")
@@ -85,7 +86,7 @@ def _relu(input: Any) -> Any:
 _relu_op = unary(
     "relu",
     _relu,
-    grad=lambda F, g, out: F.where(out <= 0, 0, g),
+    grad=fused(lambda F, g, out: F.where(out <= 0, 0, g)),
     dtypes=KEEP,
     samples=_distinct(),
     doc="Each element if it is positive, else 0.",
