@@ -10,7 +10,7 @@ import numpy as np
 
 from lamina.codegen.kernels.library import Library
 from lamina.codegen.kernels.rows import ADDED
-from lamina.codegen.llvm import along
+from lamina.codegen.kernels.tasks import along
 from lamina.codegen.llvm.ir import KIND_OF
 from lamina.codegen.llvm.machine import is_available
 from lamina.codegen.stores import address_of

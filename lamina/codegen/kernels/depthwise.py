@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
+from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.gathering import Planes, Table, strips_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
-from lamina.codegen.kernels.tasks import lanes_of, rounded, run, scratch
-from lamina.codegen.llvm import depthwise_tasks as tasks
+from lamina.codegen.kernels.tasks import depthwise as tasks
 from lamina.codegen.llvm import threads
 
 

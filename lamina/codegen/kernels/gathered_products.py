@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
+from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.gathering import Planes, Table, best_tiles_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
-from lamina.codegen.kernels.tasks import lanes_of, rounded, run, scratch
-from lamina.codegen.llvm import convolution_tasks as tasks
+from lamina.codegen.kernels.tasks import convolution as tasks
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import threads
-from lamina.codegen.llvm.tiles import heights_of
 
 DEPTH: Final = 384
 """How much of the inner dimension is done at a time. Times from 192 to 576 differ by 3 %."""

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
-from lamina.codegen.llvm.extremes import Extremes
+from lamina.codegen.kernels.tasks.extremes import Extremes
+from lamina.codegen.kernels.tasks.scans import START_OF, VECTORS, Scan
 from lamina.codegen.llvm.machine import is_available, lane_count
-from lamina.codegen.llvm.scans import START_OF, VECTORS, Scan
 from lamina.codegen.stores import address_of
 
 SMALLEST: Final = 1 << 15

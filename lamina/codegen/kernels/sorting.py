@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
-from lamina.codegen.llvm import ranking, sorting
+from lamina.codegen.kernels.tasks import ranking, sorting
+from lamina.codegen.kernels.tasks.sorting import DIGITS, Keys, SortWriter
 from lamina.codegen.llvm.machine import is_available, lane_count
-from lamina.codegen.llvm.sorting import DIGITS, Keys, SortWriter
 from lamina.codegen.llvm.threads import get_num_threads, pool
 from lamina.codegen.stores import address_of
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
-from lamina.codegen.llvm import totals
+from lamina.codegen.kernels.tasks import totals
 from lamina.codegen.llvm.ir import KIND_OF
 from lamina.codegen.llvm.machine import is_available, lane_count
 from lamina.codegen.stores import address_of

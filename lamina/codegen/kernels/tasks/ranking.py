@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lamina.codegen.llvm.ir import Block, Lanes
-from lamina.codegen.llvm.routines import BYTES, Routine
-from lamina.codegen.llvm.sorting import (
+from lamina.codegen.kernels.tasks.routines import BYTES, Routine
+from lamina.codegen.kernels.tasks.sorting import (
     FLIP,
     LENGTH,
     PLACES,
@@ -21,6 +20,7 @@ from lamina.codegen.llvm.sorting import (
     VALUES,
     Keys,
 )
+from lamina.codegen.llvm.ir import Block, Lanes
 
 LONGEST: Final = 128
 """The longest line that is sorted by ranks."""

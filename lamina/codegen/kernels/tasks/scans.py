@@ -14,9 +14,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from lamina.codegen.kernels.tasks.routines import Routine
 from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
 from lamina.codegen.llvm.operations import cast
-from lamina.codegen.llvm.routines import Routine
 
 SOURCE, RESULT, LENGTH, BESIDE, START = range(5)
 """The entries of a task's table: the input, the result, the length of a line, how many lines lie

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamina.codegen.llvm.addresses import Address, Routine, Whole
+from lamina.codegen.kernels.tasks.addresses import Address, Routine, Whole
 
 
 def fields(routine: Routine, names: tuple[str, ...]) -> tuple[dict[str, Whole], dict[str, Address]]:

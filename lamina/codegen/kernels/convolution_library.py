@@ -11,14 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
+from lamina.codegen.kernels.tasks.convolution import ConvolveWriter, pack_weight_function
+from lamina.codegen.kernels.tasks.depthwise import depthwise_functions
+from lamina.codegen.kernels.tasks.packing import copy_planes, packing_functions
+from lamina.codegen.kernels.tasks.pooling import pooling_functions
+from lamina.codegen.kernels.tasks.tiles import tile_functions
+from lamina.codegen.kernels.tasks.weights import WeighWriter, fold_function
 from lamina.codegen.llvm import machine
-from lamina.codegen.llvm.convolution_tasks import ConvolveWriter, pack_weight_function
-from lamina.codegen.llvm.depthwise_tasks import depthwise_functions
 from lamina.codegen.llvm.ir import Function
-from lamina.codegen.llvm.packing import copy_planes, packing_functions
-from lamina.codegen.llvm.pooling_tasks import pooling_functions
-from lamina.codegen.llvm.tiles import tile_functions
-from lamina.codegen.llvm.weight_tasks import WeighWriter, fold_function
 
 _KINDS: Final = {"f": "float", "d": "double"}
 

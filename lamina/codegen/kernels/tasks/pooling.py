@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.llvm.depthwise_tasks import STRIP
-from lamina.codegen.llvm.fields import copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.depthwise import STRIP
+from lamina.codegen.kernels.tasks.fields import copy_image, fields, row_at
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 POOL_FIELDS: Final = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from lamina.codegen.kernels.tasks.routines import BYTES, Routine
 from lamina.codegen.llvm.ir import Block, Function, Lanes
-from lamina.codegen.llvm.routines import BYTES, Routine
 
 TABLE, NUMBERS, LIST, COUNT, ROWS, WIDTH = range(6)
 """The entries of a task's table: the table, the numbers, the rows listed (the result of copying,

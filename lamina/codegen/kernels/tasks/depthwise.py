@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.llvm.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.fields import as_address, copy_image, fields, row_at
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 VECTORS: Final = 4

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from lamina.codegen.kernels.tasks.routines import BYTES, Routine
 from lamina.codegen.llvm.ir import Block, Function, Lanes
-from lamina.codegen.llvm.routines import BYTES, Routine
 
 DIGITS: Final = 256
 """How many values a digit has: so many runs of memory fit into the innermost cache."""

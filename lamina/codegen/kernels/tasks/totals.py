@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from lamina.codegen.kernels.tasks.routines import Routine
 from lamina.codegen.llvm.ir import Block, Function, Lanes
-from lamina.codegen.llvm.routines import Routine
 
 SOURCE, PARTS, LENGTH, BESIDE, SIZE, COUNT = range(6)
 """The entries of a task's table: the array, the sums of the parts with shape (outer, count,

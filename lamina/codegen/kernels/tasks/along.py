@@ -7,8 +7,8 @@ side, so that no two threads add to the same place.
 
 from __future__ import annotations
 
+from lamina.codegen.kernels.tasks.routines import Routine
 from lamina.codegen.llvm.ir import Function, Lanes
-from lamina.codegen.llvm.routines import Routine
 
 TABLE, NUMBERS, LIST, COUNT, ROWS, BESIDE, SIZE = range(7)
 """The entries of a task's table: the table, the numbers, what they name (the result of copying,

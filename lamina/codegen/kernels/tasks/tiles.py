@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 PACKED_HEIGHTS: Final = {64: (12, 8, 4)}

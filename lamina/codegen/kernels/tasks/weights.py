@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.llvm.fields import copy_image, fields
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.fields import copy_image, fields
+from lamina.codegen.kernels.tasks.packing import transposed
+from lamina.codegen.kernels.tasks.tiles import heights_of, scattered_name
 from lamina.codegen.llvm.ir import Block, Function, Lanes
-from lamina.codegen.llvm.packing import transposed
-from lamina.codegen.llvm.tiles import heights_of, scattered_name
 
 WEIGHT_FIELDS: Final = (
     "source", "gradient", "partial", "scratch",

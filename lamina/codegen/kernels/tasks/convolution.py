@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.llvm.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.tiles import heights_of, packed_name
 from lamina.codegen.llvm.ir import Function
-from lamina.codegen.llvm.tiles import heights_of, packed_name
 
 CONVOLVE_FIELDS: Final = (
     "source", "result", "weight", "start", "zeros", "scratch",

@@ -12,9 +12,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from lamina.codegen.kernels.tasks.routines import Routine, Variable
+from lamina.codegen.kernels.tasks.scans import chosen_lanes
 from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
-from lamina.codegen.llvm.routines import Routine, Variable
-from lamina.codegen.llvm.scans import chosen_lanes
 
 SOURCE, VALUES, PLACES, LENGTH, BESIDE = range(5)
 """The entries of a task's table: the input, the results, the length of a line, and how many lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lamina.codegen.llvm.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 STRETCH: Final = 64
