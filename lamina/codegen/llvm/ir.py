@@ -209,6 +209,14 @@ class Lanes:
     def __rtruediv__(self, other: Any) -> Lanes:
         return self._lanes(other) / self
 
+    def __floordiv__(self, other: Any) -> Lanes:
+        """For whole numbers that are not negative."""
+        return self.op("udiv", other)
+
+    def __mod__(self, other: Any) -> Lanes:
+        """For whole numbers that are not negative."""
+        return self.op("urem", other)
+
     def __neg__(self) -> Lanes:
         if self.is_float:
             return self.block.give(self.kind, f"fneg {self.block.vector(self.kind)} {self.name}")

@@ -7,7 +7,7 @@ side, so that no two threads add to the same place.
 
 from __future__ import annotations
 
-from lamina.codegen.kernels.tasks.routines import Routine
+from lamina.codegen.kernels.tasks.routines import Routine, least
 from lamina.codegen.llvm.ir import Function, Lanes
 
 TABLE, NUMBERS, LIST, COUNT, ROWS, BESIDE, SIZE = range(7)
@@ -20,22 +20,22 @@ many of those (or, for copying, of the numbers along the axis) are one piece.
 def write_copy(index: str, kind: str) -> Function:
     """The task `copy_along`: its pieces are runs of the index along the axis."""
     routine = Routine("copy_along")
-    table, listed = routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr")
+    table, listed = routine.entry_address(TABLE), routine.entry_address(LIST)
     count, beside = routine.entry(COUNT), routine.entry(BESIDE)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+    with routine.pieces() as piece:
         outer, begin, end = _cut(routine, piece, count)
         first = outer * routine.entry(ROWS) * beside
 
         def copy(at: Lanes, column: Lanes | int) -> None:
             place = first + _number(routine, at, index) * beside + column
-            routine.store(routine.load(table, place, kind), listed, at)
+            listed.store(table.load(kind, place), at)
 
         is_one = beside.compare("eq", 1)  # no loop inside for a single one
-        with routine.when(is_one), routine.counting(begin, end) as row:
+        with routine.when(is_one), routine.loop(begin, end) as row:
             copy(outer * count + row, 0)
-        with routine.when(is_one ^ True), routine.counting(begin, end) as row:
+        with routine.when(is_one ^ True), routine.loop(begin, end) as row:
             base = (outer * count + row) * beside
-            with routine.counting(routine.number(0), beside) as column:
+            with routine.loop(0, beside) as column:
                 copy(base + column, column)
     return routine.function
 
@@ -43,24 +43,23 @@ def write_copy(index: str, kind: str) -> Function:
 def write_add(index: str, kind: str) -> Function:
     """The task `add_along`: its pieces are runs of what lies side by side."""
     routine = Routine("add_along")
-    table, listed = routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr")
+    table, listed = routine.entry_address(TABLE), routine.entry_address(LIST)
     count, beside = routine.entry(COUNT), routine.entry(BESIDE)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+    with routine.pieces() as piece:
         outer, begin, end = _cut(routine, piece, beside)
         first = outer * routine.entry(ROWS) * beside
 
         def add(at: Lanes, column: Lanes | int) -> None:
             place = first + _number(routine, at, index) * beside + column
-            total = routine.load(table, place, kind) + routine.load(listed, at, kind)
-            routine.store(total, table, place)
+            total = table.load(kind, place) + listed.load(kind, at)
+            table.store(total, place)
 
         is_one = beside.compare("eq", 1)
-        zero = routine.number(0)
-        with routine.when(is_one), routine.counting(zero, count) as row:
+        with routine.when(is_one), routine.loop(0, count) as row:
             add(outer * count + row, 0)
-        with routine.when(is_one ^ True), routine.counting(zero, count) as row:
+        with routine.when(is_one ^ True), routine.loop(0, count) as row:
             base = (outer * count + row) * beside
-            with routine.counting(begin, end) as column:
+            with routine.loop(begin, end) as column:
                 add(base + column, column)
     return routine.function
 
@@ -68,13 +67,13 @@ def write_add(index: str, kind: str) -> Function:
 def _cut(routine: Routine, piece: Lanes, length: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """The outer position of a piece, and where it begins and ends along a length."""
     size = routine.entry(SIZE)
-    pieces = (length + (size - 1)).op("sdiv", size)
-    outer = piece.op("sdiv", pieces)
+    pieces = (length + (size - 1)) // size
+    outer = piece // pieces
     begin = (piece - outer * pieces) * size
     end = begin + size
-    return outer, begin, end.compare("slt", length).where(end, length)
+    return outer, begin, least(end, length)
 
 
 def _number(routine: Routine, place: Lanes, index: str) -> Lanes:
-    number = routine.load(routine.entry(NUMBERS, "ptr"), place, index)
+    number = routine.entry_address(NUMBERS).load(index, place)
     return number if index == "i64" else number.convert("sext", "i64")

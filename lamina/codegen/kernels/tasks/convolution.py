@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.kernels.tasks.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.fields import copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.routines import (
+    BYTES,
+    Address,
+    Routine,
+    as_address,
+    either,
+    least,
+)
 from lamina.codegen.kernels.tasks.tiles import heights_of, packed_name
-from lamina.codegen.llvm.ir import Function
+from lamina.codegen.llvm.ir import Function, Lanes
 
 CONVOLVE_FIELDS: Final = (
     "source", "result", "weight", "start", "zeros", "scratch",
@@ -49,11 +56,11 @@ def pack_weight_function() -> Function:
     """Task: the panels of a left factor, one a piece."""
     routine = Routine("pack_weight")
     _, places = fields(routine, PACK_FIELDS)
-    with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
+    with routine.pieces() as piece:
         row = row_at(places["pieces"], piece, PACK_PIECE)
         routine.call(
             "pack_rows", places["weight"] + row["source"],
-            as_address(routine, row["rows"]), as_address(routine, row["columns"]),
+            as_address(row["rows"]), as_address(row["columns"]),
             row["present"], row["height"], row["count"], places["target"] + row["target"],
         )  # fmt: skip
     return routine.function
@@ -65,118 +72,109 @@ class ConvolveWriter:
 
     def __init__(self, kind: str, width: int) -> None:
         self._routine = Routine("convolve")
-        self._wholes, self._places = fields(self._routine, CONVOLVE_FIELDS)
+        self._numbers, self._places = fields(self._routine, CONVOLVE_FIELDS)
         self._item = BYTES[kind]
         self._vector = width * self._item
         self._heights = heights_of(self._vector)
 
     def write(self) -> Function:
         """The function."""
-        routine, wholes, places = self._routine, self._wholes, self._places
-        known = places["scratch"] + routine.whole("worker") * wholes["scratch_step"]
+        routine, numbers, places = self._routine, self._numbers, self._places
+        known = places["scratch"] + routine.parameter("worker") * numbers["scratch_step"]
         image = known + HEADER
-        with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
-            plane = piece // wholes["chunks"]
-            number, group = plane // wholes["groups"], plane % wholes["groups"]
-            with routine.when(plane.is_("ne", known.whole())):
-                copy_image(routine, wholes, places, number, group, image)
-                known.put_scalar("i64", plane.name)
-            chunk = row_at(places["chunk_table"], piece % wholes["chunks"], CHUNK)
+        with routine.pieces() as piece:
+            plane = piece // numbers["chunks"]
+            number, group = plane // numbers["groups"], plane % numbers["groups"]
+            with routine.when(plane.compare("ne", known.load("i64"))):
+                copy_image(routine, numbers, places, number, group, image)
+                known.store(plane)
+            chunk = row_at(places["chunk_table"], piece % numbers["chunks"], CHUNK)
             result = (
-                places["result"] + number * wholes["result_batch"] + group * wholes["result_group"]
+                places["result"]
+                + number * numbers["result_batch"]
+                + group * numbers["result_group"]
             )
             self._chunk(chunk, image, result, group)
         return routine.function
 
     def _chunk(
-        self, chunk: dict[str, Whole], image: Address, result: Address, group: Whole
+        self, chunk: dict[str, Lanes], image: Address, result: Address, group: Lanes
     ) -> None:
         """Some tiles of columns: for each stretch of the inner dimension, pack and multiply."""
-        routine, depth, inner = self._routine, self._wholes["depth"], chunk["inner"]
-        panels = image + self._wholes["panels"]
-        with routine.when(inner.is_("eq", 0)):  # then only the start is written
-            self._products(chunk, image, panels, result, group, routine.whole(0), inner)
+        routine, depth, inner = self._routine, self._numbers["depth"], chunk["inner"]
+        panels = image + self._numbers["panels"]
+        with routine.when(inner.compare("eq", 0)):  # then only the start is written
+            self._products(chunk, image, panels, result, group, routine.number(0), inner)
         with routine.loop(0, inner, depth) as k:
-            count = (inner - k).least(depth)
+            count = least(inner - k, depth)
             with routine.loop(0, chunk["count"]) as t:
                 tile = row_at(self._places["tiles"], chunk["first"] + t, TILE)
-                with routine.when(tile["first_direct"].is_("slt", 0)):
+                with routine.when(tile["first_direct"].compare("slt", 0)):
                     routine.call(
-                        "pack_panel", image, as_address(routine, chunk["rows"]) + k * 8,
+                        "pack_panel", image, as_address(chunk["rows"]) + k * 8,
                         self._places["runs"] + tile["first_run"] * (8 * len(RUN)),
                         tile["run_count"], count, panels + t * self._panel_size(),
                     )  # fmt: skip
             self._products(chunk, image, panels, result, group, k, count)
 
-    def _panel_size(self) -> Whole:
-        return self._wholes["depth"] * (2 * self._vector)
+    def _panel_size(self) -> Lanes:
+        return self._numbers["depth"] * (2 * self._vector)
 
     def _products(
-        self, chunk: dict[str, Whole], image: Address, panels: Address, result: Address,
-        group: Whole, k: Whole, count: Whole,
+        self, chunk: dict[str, Lanes], image: Address, panels: Address, result: Address,
+        group: Lanes, k: Lanes, count: Lanes,
     ) -> None:  # fmt: skip
         """All tiles of a chunk for one stretch of the inner dimension.
 
         A tile's columns stay while the panels of rows pass by, 48 bytes of them for each step of 24
         vector multiplications.
         """
-        routine, wholes = self._routine, self._wholes
-        most, full = self._heights[0], wholes["full"]
+        routine, numbers = self._routine, self._numbers
+        most, full = self._heights[0], numbers["full"]
         weight = self._places["weight"] + chunk["weight_offset"] + group * chunk["weight_group"]
-        start = self._places["start"] + group * wholes["start_group"]
+        start = self._places["start"] + group * numbers["start_group"]
         with routine.loop(0, chunk["count"]) as t:
             number = chunk["first"] + t
             tile = row_at(self._places["tiles"], number, TILE)
             right = self._right(tile, chunk, image, panels + t * self._panel_size(), k)
 
-            def some(row: Whole, height: int, vectors: int) -> None:
+            def some(row: Lanes, height: int, vectors: int) -> None:
                 left = weight + (row * chunk["inner"] + k * height) * self._item
-                begin = _either(
-                    routine, k.is_("eq", 0), start + row * self._item, self._places["zeros"]
-                )
-                home = result + row * wholes["result_channel"]
-                target = home, wholes["outputs"] - row, begin, k, number
+                is_first = k.compare("eq", 0)
+                begin = either(is_first, start + row * self._item, self._places["zeros"])
+                home = result + row * numbers["result_channel"]
+                target = home, numbers["outputs"] - row, begin, k, number
                 self._tile(height, vectors, tile, (left, *right, count), target)
 
             for vectors, how in ((2, "ne"), (1, "eq")):
-                with routine.when(tile["second_lanes"].is_(how, 0)):
+                with routine.when(tile["second_lanes"].compare(how, 0)):
                     with routine.loop(0, full) as panel:
                         some(panel * most, most, vectors)
                     for height in self._heights:
-                        is_rest = wholes["rest_height"].is_("eq", height)
-                        with routine.when(is_rest), routine.loop(0, wholes["rest_count"]) as panel:
+                        is_rest = numbers["rest_height"].compare("eq", height)
+                        with routine.when(is_rest), routine.loop(0, numbers["rest_count"]) as panel:
                             some(full * most + panel * height, height, vectors)
 
     def _right(
-        self, tile: dict[str, Whole], chunk: dict[str, Whole], image: Address, panel: Address,
-        k: Whole,
+        self, tile: dict[str, Lanes], chunk: dict[str, Lanes], image: Address, panel: Address,
+        k: Lanes,
     ) -> tuple[Address, Address, Address]:  # fmt: skip
         """Where the two vectors of a tile's columns are, and the steps from row to row."""
-        routine = self._routine
-        is_packed = tile["first_direct"].is_("slt", 0)
+        is_packed = tile["first_direct"].compare("slt", 0)
         return (
-            _either(routine, is_packed, panel, image + tile["first_direct"]),
-            _either(routine, is_packed, panel + self._vector, image + tile["second_direct"]),
-            _either(
-                routine, is_packed, self._places["packed_steps"],
-                as_address(routine, chunk["rows"]) + k * 8,
-            ),
-        )  # fmt: skip
+            either(is_packed, panel, image + tile["first_direct"]),
+            either(is_packed, panel + self._vector, image + tile["second_direct"]),
+            either(is_packed, self._places["packed_steps"], as_address(chunk["rows"]) + k * 8),
+        )
 
     def _tile(
-        self, height: int, vectors: int, tile: dict[str, Whole],
-        factors: tuple[Address | Whole, ...], target: tuple[Address, Whole, Address, Whole, Whole],
+        self, height: int, vectors: int, tile: dict[str, Lanes],
+        factors: tuple[Address | Lanes, ...], target: tuple[Address, Lanes, Address, Lanes, Lanes],
     ) -> None:  # fmt: skip
         home, rows, begin, adds, number = target
         self._routine.call(
             packed_name(height, vectors), *factors,
             home + tile["first_place"], home + tile["second_place"],
-            tile["first_lanes"], tile["second_lanes"], self._wholes["result_channel"], rows,
+            tile["first_lanes"], tile["second_lanes"], self._numbers["result_channel"], rows,
             begin, adds, self._places["places"] + number * (2 * self._vector // self._item * 8),
         )  # fmt: skip
-
-
-def _either(routine: Routine, bit: str, first: Address, second: Address) -> Address:
-    """The first address if the bit is set, else the second."""
-    text = f"select i1 {bit}, ptr {first.name}, ptr {second.name}"
-    return Address(routine, routine.function.give(text))

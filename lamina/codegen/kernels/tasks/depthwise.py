@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
-from lamina.codegen.kernels.tasks.fields import as_address, copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.fields import copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.routines import (
+    BYTES,
+    Address,
+    Routine,
+    Variable,
+    as_address,
+    first_lanes,
+    sum_of,
+)
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 VECTORS: Final = 4
@@ -51,16 +59,18 @@ def depthwise_functions(kind: str, width: int) -> list[Function]:
 def _convolve(kind: str, width: int) -> Function:
     """Task: a depthwise convolution; pieces are the planes of all images."""
     routine = Routine("convolve_depthwise")
-    wholes, places = fields(routine, DEPTHWISE_FIELDS)
+    numbers, places = fields(routine, DEPTHWISE_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
-    plane = places["scratch"] + routine.whole("worker") * wholes["scratch_step"]
-    with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
-        image, group = piece // wholes["groups"], piece % wholes["groups"]
-        copy_image(routine, wholes, places, image, group, plane)
-        result = places["result"] + image * wholes["result_batch"] + group * wholes["result_group"]
-        weight = places["weight"] + group * wholes["weight_group"]
-        start = (places["start"] + group * item).spread(block, kind)
-        with routine.loop(0, wholes["phases"]) as f:
+    plane = places["scratch"] + routine.parameter("worker") * numbers["scratch_step"]
+    with routine.pieces() as piece:
+        image, group = piece // numbers["groups"], piece % numbers["groups"]
+        copy_image(routine, numbers, places, image, group, plane)
+        result = (
+            places["result"] + image * numbers["result_batch"] + group * numbers["result_group"]
+        )
+        weight = places["weight"] + group * numbers["weight_group"]
+        start = (places["start"] + group * item).spread(kind, block)
+        with routine.loop(0, numbers["phases"]) as f:
             phase = row_at(places["phase_table"], f, PHASE)
             last = phase["first"] + phase["strips"]
             with routine.loop(phase["first"], last, VECTORS) as strip:
@@ -72,98 +82,80 @@ def _convolve(kind: str, width: int) -> Function:
 
 
 def _strips(
-    routine: Routine, block: Block, kind: str, phase: dict[str, Whole],
-    strips: list[dict[str, Whole]], plane: Address, weight: Address, start: Lanes,
+    routine: Routine, block: Block, kind: str, phase: dict[str, Lanes],
+    strips: list[dict[str, Lanes]], plane: Address, weight: Address, start: Lanes,
 ) -> list[Lanes]:  # fmt: skip
     """The sums over the kernel for some strips."""
-    vector = block.vector(kind)
-    function = routine.function
-    totals = [routine.variable(vector) for _ in strips]
+    totals = [Variable(start) for _ in strips]
     origins = [plane + strip["offset"] for strip in strips]
-    for total in totals:
-        function.line(f"store {vector} {start.name}, ptr {total}")
-    offsets, elements = (as_address(routine, phase[name]) for name in ("offsets", "elements"))
+    offsets, elements = (as_address(phase[name]) for name in ("offsets", "elements"))
     with routine.loop(0, phase["count"]) as k:
-        factor = (weight + elements.whole(k)).spread(block, kind)
-        offset = offsets.whole(k)
+        factor = (weight + elements.load("i64", k)).spread(kind, block)
+        offset = offsets.load("i64", k)
         for origin, total in zip(origins, totals, strict=True):
-            before = block.give(kind, f"load {vector}, ptr {total}")
-            after = factor.times_plus((origin + offset).lanes(block, kind), before)
-            function.line(f"store {vector} {after.name}, ptr {total}")
-    return [block.give(kind, f"load {vector}, ptr {total}") for total in totals]
+            total.set(factor.times_plus((origin + offset).lanes(kind, block), total.get()))
+    return [total.get() for total in totals]
 
 
 def _write(
-    routine: Routine, kind: str, target: Address, count: Whole, phase: dict[str, Whole],
+    routine: Routine, kind: str, target: Address, count: Lanes, phase: dict[str, Lanes],
     lanes: Lanes,
 ) -> None:  # fmt: skip
     """Write the first lanes, `step` bytes from each other."""
     block, item, step = lanes.block, BYTES[kind], phase["step"]
-    with routine.when(step.is_("eq", item)):
-        target.put_some(lanes, routine.mask(block, count))
-    with routine.when(step.is_("ne", item)):
-        room = Address(routine, routine.variable(block.vector(kind)))
-        room.put(lanes)
+    with routine.when(step.compare("eq", item)):
+        target.store_some(lanes, first_lanes(block, count))
+    with routine.when(step.compare("ne", item)):
+        room = routine.room(block.vector(kind), 1)
+        room.store(lanes)
         with routine.loop(0, count) as lane:
-            (target + step * lane).put_scalar(kind, (room + lane * item).scalar(kind))
+            (target + step * lane).store((room + lane * item).load(kind))
 
 
 def _weigh(kind: str, width: int) -> Function:
     """Task: the gradient of a depthwise convolution's weight; pieces are channels."""
     routine = Routine("weigh_depthwise")
-    wholes, places = fields(routine, DEPTHWISE_WEIGHT_FIELDS)
+    numbers, places = fields(routine, DEPTHWISE_WEIGHT_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
     size = width * item
-    plane = places["scratch"] + routine.whole("worker") * wholes["scratch_step"]
-    sums = plane + wholes["sums"]
+    plane = places["scratch"] + routine.parameter("worker") * numbers["scratch_step"]
+    sums = plane + numbers["sums"]
     zero = block.constant(kind, 0)
-    groups = (wholes["count"] + (ELEMENTS - 1)) // ELEMENTS
-    with routine.loop(routine.whole("begin"), routine.whole("end")) as channel:
+    groups = (numbers["count"] + (ELEMENTS - 1)) // ELEMENTS
+    with routine.pieces() as channel:
         with routine.loop(0, groups * ELEMENTS) as k:
-            (sums + k * size).put(zero)
-        with routine.loop(0, wholes["batch"]) as image:
-            copy_image(routine, wholes, places, image, channel, plane)
+            (sums + k * size).store(zero)
+        with routine.loop(0, numbers["batch"]) as image:
+            copy_image(routine, numbers, places, image, channel, plane)
             gradient = (
-                places["gradient"] + image * wholes["gradient_batch"]
-                + channel * wholes["gradient_group"]
+                places["gradient"] + image * numbers["gradient_batch"]
+                + channel * numbers["gradient_group"]
             )  # fmt: skip
             with routine.loop(0, groups) as k:
                 _elements(
-                    routine, block, kind, wholes, places, plane, gradient,
+                    routine, block, kind, numbers, places, plane, gradient,
                     places["offsets"] + k * (ELEMENTS * 8), sums + k * (ELEMENTS * size),
                 )  # fmt: skip
-        result = places["result"] + channel * wholes["result_group"]
-        function = routine.function
-        name = f"@llvm.vector.reduce.fadd.v{width}f{8 * item}"
-        function.declare(f"{kind} {name}({kind}, {block.vector(kind)})")
-        with routine.loop(0, wholes["count"]) as k:
-            lanes = (sums + k * size).lanes(block, kind)
-            given = f"{kind} -0.0, {block.vector(kind)} {lanes.name}"
-            total = function.give(f"call reassoc {kind} {name}({given})")
-            (result + k * item).put_scalar(kind, total)
+        result = places["result"] + channel * numbers["result_group"]
+        with routine.loop(0, numbers["count"]) as k:
+            (result + k * item).store(sum_of((sums + k * size).lanes(kind, block)))
     return routine.function
 
 
 def _elements(
-    routine: Routine, block: Block, kind: str, wholes: dict[str, Whole],
+    routine: Routine, block: Block, kind: str, numbers: dict[str, Lanes],
     places: dict[str, Address], plane: Address, gradient: Address, offsets: Address, sums: Address,
 ) -> None:  # fmt: skip
     """Add what one plane gives for some elements of the kernel."""
-    vector, size = block.vector(kind), block.width * BYTES[kind]
-    function = routine.function
-    origins = [plane + offsets.whole(k) for k in range(ELEMENTS)]
-    totals = [routine.variable(vector) for _ in range(ELEMENTS)]
-    for k, total in enumerate(totals):
-        function.line(f"store {vector} {(sums + k * size).lanes(block, kind).name}, ptr {total}")
-    zero = block.constant(kind, 0)
-    with routine.loop(0, wholes["strip_count"]) as s:
+    size = block.width * BYTES[kind]
+    origins = [plane + offsets.load("i64", k) for k in range(ELEMENTS)]
+    totals = [Variable((sums + k * size).lanes(kind, block)) for k in range(ELEMENTS)]
+    with routine.loop(0, numbers["strip_count"]) as s:
         strip = row_at(places["strips"], s, STRIP)
-        mask = routine.mask(block, strip["lanes"])
-        factor = (gradient + strip["place"]).some_lanes(mask, zero)
+        mask = first_lanes(block, strip["lanes"])
+        factor = (gradient + strip["place"]).load_some(kind, mask)
         for origin, total in zip(origins, totals, strict=True):
-            before = block.give(kind, f"load {vector}, ptr {total}")
-            met = (origin + strip["offset"]).some_lanes(mask, zero)
-            after = factor.times_plus(met, before)
-            function.line(f"store {vector} {after.name}, ptr {total}")
+            met = (origin + strip["offset"]).load_some(kind, mask)
+            total.set(factor.times_plus(met, total.get()))
     for k, total in enumerate(totals):
-        (sums + k * size).put(block.give(kind, f"load {vector}, ptr {total}"))
+        (sums + k * size).store(total.get())

@@ -12,8 +12,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.kernels.tasks.routines import Routine, Variable
-from lamina.codegen.kernels.tasks.scans import chosen_lanes
+from lamina.codegen.kernels.tasks.routines import (
+    Address,
+    Routine,
+    Variable,
+    chosen_lanes,
+    first_lanes,
+)
 from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
 
 SOURCE, VALUES, PLACES, LENGTH, BESIDE = range(5)
@@ -66,24 +71,24 @@ class Extremes:
             wins = wins | later[0].compare("uno", later[0])
         return wins.where(later[0], earlier[0]), wins.where(later[1], earlier[1])
 
-    def _bases(self, routine: Routine, first: Lanes) -> list[Lanes]:
+    def _bases(self, routine: Routine, first: Lanes) -> list[Address]:
         kinds = {SOURCE: self._kind, VALUES: self._kind, PLACES: "i64"}
-        return [routine.at(routine.entry(k, "ptr"), first, kind) for k, kind in kinds.items()]
+        return [routine.entry_address(k).at(kind, first) for k, kind in kinds.items()]
 
     def _take(
-        self, routine: Routine, bases: list[Lanes], index: Lanes, bits: Lanes, places: Lanes
+        self, bases: list[Address], index: Lanes, bits: Lanes, places: Lanes
     ) -> tuple[Lanes, Lanes]:
         worst = self._worst(bits.block)
-        return routine.load_some(bases[SOURCE], index, self._kind, bits, worst), places
+        return bases[SOURCE].load_some(self._kind, bits, index, worst), places
 
     def _put(
-        self, routine: Routine, bases: list[Lanes], index: Lanes, bits: Lanes,
+        self, bases: list[Address], index: Lanes, bits: Lanes,
         found: tuple[Lanes, Lanes],
     ) -> None:  # fmt: skip
         values, places = found
         places = places if places.kind == "i64" else places.convert("sext", "i64")
-        routine.store_some(values, bases[VALUES], index, bits)
-        routine.store_some(places, bases[PLACES], index, bits)
+        bases[VALUES].store_some(values, bits, index)
+        bases[PLACES].store_some(places, bits, index)
 
     # --- lines in one piece ----------------------------------------------------------------------
 
@@ -94,24 +99,24 @@ class Extremes:
         length = routine.entry(LENGTH)
         whole = length & -width
         start = self._worst(block), block.constant(kind, 0)
-        with routine.counting(routine.parameter("begin"), routine.parameter("end")) as line:
+        with routine.pieces() as line:
             bases = self._bases(routine, line * length)
-            before = [routine.variable(lanes) for lanes in start]
+            before = [Variable(lanes) for lanes in start]
 
             def step(index: Lanes, bits: Lanes) -> None:
                 first = index if kind == "i64" else index.convert("trunc", kind)
                 places = block.splat(kind, first.name) + block.listed(kind, range(width))
-                found = self._take(routine, bases, index, bits, places)
+                found = self._take(bases, index, bits, places)
                 found = self._within(found, start)
                 found = self._later((before[0].get(), before[1].get()), found)
-                self._put(routine, bases, index, bits, found)
+                self._put(bases, index, bits, found)
                 for variable, lanes in zip(before, found, strict=True):
                     variable.set(chosen_lanes(lanes, [width - 1] * width, lanes))
 
-            with routine.counting(routine.number(0), whole, width) as index:
+            with routine.loop(0, whole, width) as index:
                 step(index, block.constant("i1", True))
             with routine.when(whole.compare("ne", length)):
-                step(whole, routine.first_lanes(block, length - whole))
+                step(whole, first_lanes(block, length - whole))
         return routine.function
 
     def _within(
@@ -135,21 +140,19 @@ class Extremes:
         block = Block(routine.function, width)
         kind = self._place_kind
         length, beside = routine.entry(LENGTH), routine.entry(BESIDE)
-        groups = (beside + (width - 1)).op("sdiv", width)
-        with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
-            outer = piece.op("sdiv", groups)
+        groups = (beside + (width - 1)) // width
+        with routine.pieces() as piece:
+            outer = piece // groups
             column = (piece - outer * groups) * width
             bases = self._bases(routine, outer * length * beside + column)
-            bits = routine.first_lanes(block, beside - column)
-            before = [
-                Variable(routine, self._worst(block)), Variable(routine, block.constant(kind, 0)),
-            ]  # fmt: skip
-            with routine.counting(routine.number(0), length) as row:
+            bits = first_lanes(block, beside - column)
+            before = [Variable(self._worst(block)), Variable(block.constant(kind, 0))]
+            with routine.loop(0, length) as row:
                 number = row if kind == "i64" else row.convert("trunc", kind)
                 places = block.splat(kind, number.name)
-                found = self._take(routine, bases, row * beside, bits, places)
+                found = self._take(bases, row * beside, bits, places)
                 found = self._later((before[0].get(), before[1].get()), found)
-                self._put(routine, bases, row * beside, bits, found)
+                self._put(bases, row * beside, bits, found)
                 for variable, lanes in zip(before, found, strict=True):
                     variable.set(lanes)
         return routine.function

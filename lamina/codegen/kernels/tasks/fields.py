@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from lamina.codegen.kernels.tasks.addresses import Address, Routine, Whole
+from lamina.codegen.kernels.tasks.routines import Address, Routine, as_address
+from lamina.codegen.llvm.ir import Lanes
 
 
-def fields(routine: Routine, names: tuple[str, ...]) -> tuple[dict[str, Whole], dict[str, Address]]:
-    """The numbers of a task's table by name, as wholes and as addresses."""
+def fields(routine: Routine, names: tuple[str, ...]) -> tuple[dict[str, Lanes], dict[str, Address]]:
+    """The numbers of a task's table by name, as they are and as addresses."""
     table = routine.address("table")
-    wholes = {name: table.whole(k) for k, name in enumerate(names)}
-    return wholes, {
-        name: Address(routine, routine.function.give(f"inttoptr i64 {value.name} to ptr"))
-        for name, value in wholes.items()
-    }
+    numbers = {name: table.load("i64", k) for k, name in enumerate(names)}
+    return numbers, {name: as_address(number) for name, number in numbers.items()}
 
 
-def row_at(table: Address, index: Whole, names: tuple[str, ...]) -> dict[str, Whole]:
+def row_at(table: Address, index: Lanes, names: tuple[str, ...]) -> dict[str, Lanes]:
     """A row of a table of whole numbers, by name."""
     at = table + index * (8 * len(names))
-    return {name: at.whole(k) for k, name in enumerate(names)}
-
-
-def as_address(routine: Routine, number: Whole) -> Address:
-    """A number that is an address."""
-    return Address(routine, routine.function.give(f"inttoptr i64 {number.name} to ptr"))
+    return {name: at.load("i64", k) for k, name in enumerate(names)}
 
 
 def copy_image(
-    routine: Routine, wholes: dict[str, Whole], places: dict[str, Address],
-    image: Whole, group: Whole, target: Address, fill: Whole | int = 0,
+    routine: Routine, numbers: dict[str, Lanes], places: dict[str, Address],
+    image: Lanes, group: Lanes, target: Address, fill: Lanes | int = 0,
 ) -> None:  # fmt: skip
     """Copy the channels of a group into planes with room around."""
-    source = places["source"] + image * wholes["source_batch"] + group * wholes["source_group"]
+    source = places["source"] + image * numbers["source_batch"] + group * numbers["source_group"]
     routine.call(
-        "copy_planes", source, wholes["source_channel"], wholes["channels"], places["entries"],
-        wholes["entry_count"], wholes["source_step"], target, wholes["plane"], fill,
+        "copy_planes", source, numbers["source_channel"], numbers["channels"], places["entries"],
+        numbers["entry_count"], numbers["source_step"], target, numbers["plane"], fill,
     )  # fmt: skip

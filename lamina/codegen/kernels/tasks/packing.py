@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.routines import (
+    BYTES,
+    Address,
+    Routine,
+    chosen_lanes,
+    first_lanes,
+    least,
+)
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 STRETCH: Final = 64
@@ -30,8 +37,7 @@ def packing_functions(kind: str, width: int) -> list[Function]:
 
 def transposed(rows: list[Lanes]) -> list[Lanes]:
     """The columns of a square of lanes: halves change places, then quarters, and so on."""
-    block, kind, width = rows[0].block, rows[0].kind, len(rows)
-    vector = block.vector(kind)
+    width = len(rows)
     half = width // 2
     while half:
         made = list(rows)
@@ -39,13 +45,8 @@ def transposed(rows: list[Lanes]) -> list[Lanes]:
             if not i & half:
                 upper = [lane if not lane & half else width + lane - half for lane in range(width)]
                 lower = [lane + half if not lane & half else width + lane for lane in range(width)]
-                for target, mask in ((i, upper), (i + half, lower)):
-                    which = ", ".join(f"i32 {lane}" for lane in mask)
-                    made[target] = block.give(
-                        kind,
-                        f"shufflevector {vector} {rows[i].name}, {vector} {rows[i + half].name}, "
-                        f"<{width} x i32> <{which}>",
-                    )
+                for target, which in ((i, upper), (i + half, lower)):
+                    made[target] = chosen_lanes(rows[i], which, rows[i + half])
         rows = made
         half //= 2
     return rows
@@ -63,22 +64,21 @@ def _pack_panel(kind: str, width: int) -> Function:
     source, rows = routine.address("source"), routine.address("rows")
     runs, target = routine.address("runs"), routine.address("target")
     step = 2 * width * item
-    zero = block.constant(kind, 0)
-    steps = routine.whole("steps")
+    steps = routine.parameter("steps")
     with (
         routine.loop(0, steps, STRETCH) as first,
-        routine.loop(0, routine.whole("count")) as run,
+        routine.loop(0, routine.parameter("count")) as run,
     ):
-        last = (first + STRETCH).least(steps)
-        offset, lane, lanes = (runs.whole(run * 3 + k) for k in range(3))
+        last = least(first + STRETCH, steps)
+        offset, lane, lanes = (runs.load("i64", run * 3 + k) for k in range(3))
         start, home = source + offset, target + lane * item
-        with routine.when(lanes.is_("eq", 0)), routine.loop(first, last) as k:
-            (home + k * step).put((start + rows.whole(k)).lanes(block, kind))
-        with routine.when(lanes.is_("ne", 0)):
-            mask = routine.mask(block, lanes)
+        with routine.when(lanes.compare("eq", 0)), routine.loop(first, last) as k:
+            (home + k * step).store((start + rows.load("i64", k)).lanes(kind, block))
+        with routine.when(lanes.compare("ne", 0)):
+            mask = first_lanes(block, lanes)
             with routine.loop(first, last) as k:
-                moved = (start + rows.whole(k)).some_lanes(mask, zero)
-                (home + k * step).put_some(moved, mask)
+                moved = (start + rows.load("i64", k)).load_some(kind, mask)
+                (home + k * step).store_some(moved, mask)
     return routine.function
 
 
@@ -91,26 +91,22 @@ def _turn(kind: str, width: int) -> Function:
     routine = Routine("turn", TURNED)
     block, item = Block(routine.function, width), BYTES[kind]
     source, target = routine.address("source"), routine.address("target")
-    step, rows, count = routine.whole("step"), routine.whole("rows"), routine.whole("count")
-    across = routine.whole("width")
-    zero = block.constant(kind, 0)
-    all_rows = rows.is_("sge", width)
-    full = routine.function.give(f"select i1 {all_rows}, i64 {count.name}, i64 0")
-    whole = Whole(routine, full) // width * width
+    step, rows, count = (routine.parameter(name) for name in ("step", "rows", "count"))
+    across = routine.parameter("width")
+    whole = rows.compare("sge", width).where(count, 0) // width * width
     with routine.loop(0, whole, width) as at:
-        lanes = [(source + step * i + at * item).lanes(block, kind) for i in range(width)]
+        lanes = [(source + step * i + at * item).lanes(kind, block) for i in range(width)]
         for i, column in enumerate(transposed(lanes)):
-            (target + (at + i) * across).put(column)
+            (target + (at + i) * across).store(column)
     with routine.loop(whole, count, width) as at:
-        mask = routine.mask(block, count - at)
+        mask = first_lanes(block, count - at)
         lanes = []
         for i in range(width):
-            present = rows.is_("sgt", i)
-            inside = block.splat("i1", present) & mask
-            lanes.append((source + step * i + at * item).some_lanes(inside, zero))
+            inside = block.splat("i1", rows.compare("sgt", i).name) & mask
+            lanes.append((source + step * i + at * item).load_some(kind, inside))
         for i, column in enumerate(transposed(lanes)):
-            with routine.when((at + i).is_("slt", count)):
-                (target + (at + i) * across).put(column)
+            with routine.when((at + i).compare("slt", count)):
+                (target + (at + i) * across).store(column)
     return routine.function
 
 
@@ -123,63 +119,55 @@ def copy_planes(kind: str, width: int) -> Function:
     routine = Routine("copy_planes", PLANES)
     block, item = Block(routine.function, width), BYTES[kind]
     source, target = routine.address("source"), routine.address("target")
-    entries, plane = routine.address("entries"), routine.whole("plane")
-    channels, step = routine.whole("channels"), routine.whole("step")
-    function = routine.function
-    bits = routine.variable("i64")
-    function.line(f"store i64 {routine.whole('fill').name}, ptr {bits}")
-    number = Address(routine, bits).scalar(kind)
-    around = block.splat(kind, number)
+    entries, plane = routine.address("entries"), routine.parameter("plane")
+    channels, step = routine.parameter("channels"), routine.parameter("step")
+    bits = routine.room("i64", 1)
+    bits.store(routine.parameter("fill"))
+    around = bits.spread(kind, block)
     with routine.loop(0, plane * channels, width * item) as at:
-        (target + at).put(around)
-    is_dense, is_double = step.is_("eq", item), step.is_("eq", 2 * item)
-    is_apart = step.is_("sgt", 2 * item)
+        (target + at).store(around)
+    is_dense, is_double = step.compare("eq", item), step.compare("eq", 2 * item)
+    is_apart = step.compare("sgt", 2 * item)
     with routine.loop(0, channels) as c:
-        origin, home = source + routine.whole("channel") * c, target + plane * c
-        with routine.loop(0, routine.whole("entry_count")) as e:
-            start, place = origin + entries.whole(e * 3), home + entries.whole(e * 3 + 1)
-            count = entries.whole(e * 3 + 2)
+        origin, home = source + routine.parameter("channel") * c, target + plane * c
+        with routine.loop(0, routine.parameter("entry_count")) as e:
+            far, apart, count = (entries.load("i64", e * 3 + k) for k in range(3))
+            start, place = origin + far, home + apart
             with routine.when(is_dense):
                 _copy_run(routine, block, kind, start, place, count)
             with routine.when(is_double):
                 _copy_every_second(routine, block, kind, start, place, count)
             with routine.when(is_apart), routine.loop(0, count) as i:
-                (place + i * item).put_scalar(kind, (start + step * i).scalar(kind))
-    return function
+                (place + i * item).store((start + step * i).load(kind))
+    return routine.function
 
 
 def _copy_run(
-    routine: Routine, block: Block, kind: str, start: Address, place: Address, count: Whole
+    routine: Routine, block: Block, kind: str, start: Address, place: Address, count: Lanes
 ) -> None:
     item, width = BYTES[kind], block.width
     whole = count // width * width
     with routine.loop(0, whole, width) as i:
-        (place + i * item).put((start + i * item).lanes(block, kind))
-    with routine.when(whole.is_("ne", count)):
-        mask = routine.mask(block, count - whole)
-        zero = block.constant(kind, 0)
-        lanes = (start + whole * item).some_lanes(mask, zero)
-        (place + whole * item).put_some(lanes, mask)
+        (place + i * item).store((start + i * item).lanes(kind, block))
+    with routine.when(whole.compare("ne", count)):
+        mask = first_lanes(block, count - whole)
+        lanes = (start + whole * item).load_some(kind, mask)
+        (place + whole * item).store_some(lanes, mask)
 
 
 def _copy_every_second(
-    routine: Routine, block: Block, kind: str, start: Address, place: Address, count: Whole
+    routine: Routine, block: Block, kind: str, start: Address, place: Address, count: Lanes
 ) -> None:
     """Every second element: from two vectors, of which nothing behind the last one is read."""
     item, width = BYTES[kind], block.width
-    vector, zero = block.vector(kind), block.constant(kind, 0)
-    evens = ", ".join(f"i32 {2 * lane}" for lane in range(width))
+    evens = range(0, 2 * width, 2)
     with routine.loop(0, count, width) as i:
         left = (count - i) * 2 - 1
         at = start + i * (2 * item)
-        first = at.some_lanes(routine.mask(block, left), zero)
-        second = (at + width * item).some_lanes(routine.mask(block, left - width), zero)
-        chosen = block.give(
-            kind,
-            f"shufflevector {vector} {first.name}, {vector} {second.name}, "
-            f"<{width} x i32> <{evens}>",
-        )
-        (place + i * item).put_some(chosen, routine.mask(block, count - i))
+        first = at.load_some(kind, first_lanes(block, left))
+        second = (at + width * item).load_some(kind, first_lanes(block, left - width))
+        chosen = chosen_lanes(first, evens, second)
+        (place + i * item).store_some(chosen, first_lanes(block, count - i))
 
 
 def _pack_rows(kind: str) -> Function:
@@ -194,15 +182,15 @@ def _pack_rows(kind: str) -> Function:
     item = BYTES[kind]
     source, target = routine.address("source"), routine.address("target")
     rows, columns = routine.address("rows"), routine.address("columns")
-    present, height = routine.whole("present"), routine.whole("height")
-    count = routine.whole("count")
+    present, height = routine.parameter("present"), routine.parameter("height")
+    count = routine.parameter("count")
     with routine.loop(0, count, STRETCH) as first:
-        last = (first + STRETCH).least(count)
+        last = least(first + STRETCH, count)
         with routine.loop(0, present) as i:
-            start, place = source + rows.whole(i), target + i * item
+            start, place = source + rows.load("i64", i), target + i * item
             with routine.loop(first, last) as k:
-                value = (start + columns.whole(k)).scalar(kind)
-                (place + k * height * item).put_scalar(kind, value)
+                value = (start + columns.load("i64", k)).load(kind)
+                (place + k * height * item).store(value)
         with routine.loop(present, height) as i, routine.loop(first, last) as k:
-            (target + i * item + k * height * item).put_scalar(kind, "0.0")
+            (target + i * item + k * height * item).store(routine.number(0, kind))
     return routine.function

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
 from lamina.codegen.kernels.tasks.depthwise import STRIP
 from lamina.codegen.kernels.tasks.fields import copy_image, fields, row_at
+from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, Variable, first_lanes
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 POOL_FIELDS: Final = (
@@ -37,59 +37,50 @@ def _largest(kind: str, width: int) -> Function:
     As in PyTorch, the first of equal elements counts, and the last one that is not a number.
     """
     routine = Routine("pool_largest")
-    wholes, places = fields(routine, POOL_FIELDS)
+    numbers, places = fields(routine, POOL_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
-    function = routine.function
     lane = block.listed("i32", range(width))
-    wants_values, wants_indices = (wholes[name].is_("ne", 0) for name in ("result", "indices"))
-    step = block.splat("i32", function.give(f"trunc i64 {wholes['index_step'].name} to i32"))
+    wants_values, wants_indices = (numbers[name].compare("ne", 0) for name in ("result", "indices"))
+    step = _narrow(block, numbers["index_step"])
     with (
-        routine.loop(routine.whole("begin"), routine.whole("end")) as piece,
-        _strips(routine, wholes, places, piece) as (plane, strip, number),
+        routine.pieces() as piece,
+        _strips(routine, numbers, places, piece) as (plane, strip, number),
     ):
-        best, choice = routine.variable(block.vector(kind)), routine.variable(block.vector("i32"))
-        _put(routine, best, block.constant(kind, float("-inf")))
-        first = (places["firsts"] + number * (width * 4)).lanes(block, "i32")
-        _put(routine, choice, first)
-        with routine.loop(0, wholes["count"]) as k:
-            found = (plane + strip["offset"] + places["offsets"].whole(k)).lanes(block, kind)
-            before = _get(block, best, kind)
-            is_better = found.compare("ogt", before) | found.compare("uno", found)
-            _put(routine, best, is_better.where(found, before))
-            own = function.give(f"trunc i64 {places['steps'].whole(k).name} to i32")
-            _put(
-                routine,
-                choice,
-                is_better.where(block.splat("i32", own), _get(block, choice, "i32")),
-            )
-        mask = routine.mask(block, strip["lanes"])
-        at = piece * wholes["result_plane"] + strip["place"]
+        best = Variable(block.constant(kind, float("-inf")))
+        choice = Variable((places["firsts"] + number * (width * 4)).lanes("i32", block))
+        with routine.loop(0, numbers["count"]) as k:
+            found = (plane + strip["offset"] + places["offsets"].load("i64", k)).lanes(kind, block)
+            is_better = found.compare("ogt", best.get()) | found.compare("uno", found)
+            best.set(is_better.where(found, best.get()))
+            own = _narrow(block, places["steps"].load("i64", k))
+            choice.set(is_better.where(own, choice.get()))
+        mask = first_lanes(block, strip["lanes"])
+        at = piece * numbers["result_plane"] + strip["place"]
         with routine.when(wants_values):
-            (places["result"] + at).put_some(_get(block, best, kind), mask)
+            (places["result"] + at).store_some(best.get(), mask)
         with routine.when(wants_indices):
-            start = function.give(f"trunc i64 {places['starts'].whole(number).name} to i32")
-            index = block.splat("i32", start) + _get(block, choice, "i32") + lane * step
-            (places["indices"] + at * (8 // item)).put_some(index.convert("sext", "i64"), mask)
-    return function
+            start = _narrow(block, places["starts"].load("i64", number))
+            index = start + choice.get() + lane * step
+            (places["indices"] + at * (8 // item)).store_some(index.convert("sext", "i64"), mask)
+    return routine.function
 
 
 def _mean(kind: str, width: int) -> Function:
     """Task: the sums of windows, divided by a number for each; pieces are planes."""
     routine = Routine("pool_mean")
-    wholes, places = fields(routine, POOL_FIELDS)
+    numbers, places = fields(routine, POOL_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
     with (
-        routine.loop(routine.whole("begin"), routine.whole("end")) as piece,
-        _strips(routine, wholes, places, piece) as (plane, strip, number),
+        routine.pieces() as piece,
+        _strips(routine, numbers, places, piece) as (plane, strip, number),
     ):
-        total = routine.variable(block.vector(kind))
-        _put(routine, total, block.constant(kind, 0))
-        with routine.loop(0, wholes["count"]) as k:
-            found = (plane + strip["offset"] + places["offsets"].whole(k)).lanes(block, kind)
-            _put(routine, total, _get(block, total, kind) + found)
-        divisors = (places["divisors"] + number * (width * item)).lanes(block, kind)
-        at = places["result"] + piece * wholes["result_plane"] + strip["place"]
-        at.put_some(_get(block, total, kind) / divisors, routine.mask(block, strip["lanes"]))
+        total = Variable(block.constant(kind, 0))
+        with routine.loop(0, numbers["count"]) as k:
+            found = (plane + strip["offset"] + places["offsets"].load("i64", k)).lanes(kind, block)
+            total.set(total.get() + found)
+        divisors = (places["divisors"] + number * (width * item)).lanes(kind, block)
+        at = places["result"] + piece * numbers["result_plane"] + strip["place"]
+        at.store_some(total.get() / divisors, first_lanes(block, strip["lanes"]))
     return routine.function
 
 
@@ -99,25 +90,25 @@ def _scatter(kind: str, width: int) -> Function:
     Indices outside a plane are left out and counted.
     """
     routine = Routine("scatter_planes")
-    wholes, places = fields(routine, SCATTER_FIELDS)
+    numbers, places = fields(routine, SCATTER_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
     function = routine.function
-    area, count = wholes["area"], wholes["count"]
+    area, count = numbers["area"], numbers["count"]
     whole = area // width * width
-    with routine.loop(routine.whole("begin"), routine.whole("end")) as piece:
+    with routine.pieces() as piece:
         target = places["result"] + piece * area * item
         with routine.loop(0, whole, width) as at:
-            (target + at * item).put(block.constant(kind, 0))
+            (target + at * item).store(block.constant(kind, 0))
         with routine.loop(whole, area) as at:
-            (target + at * item).put_scalar(kind, "0.0")
+            (target + at * item).store(routine.number(0, kind))
         with routine.loop(0, count) as i:
             number = piece * count + i
-            index = places["indices"].whole(number)
-            with routine.when(index.is_("ult", area)):
+            index = places["indices"].load("i64", number)
+            with routine.when(index.compare("ult", area)):
                 home = target + index * item
-                value = (places["source"] + number * item).scalar(kind)
-                home.put_scalar(kind, function.give(f"fadd {kind} {home.scalar(kind)}, {value}"))
-            with routine.when(index.is_("uge", area)):
+                value = (places["source"] + number * item).load(kind)
+                home.store(home.load(kind) + value)
+            with routine.when(index.compare("uge", area)):
                 function.line(
                     f"store atomic i64 1, ptr {places['outside'].name} monotonic, align 8"
                 )
@@ -126,19 +117,16 @@ def _scatter(kind: str, width: int) -> Function:
 
 @contextmanager
 def _strips(
-    routine: Routine, wholes: dict[str, Whole], places: dict[str, Address], piece: Whole
-) -> Iterator[tuple[Address, dict[str, Whole], Whole]]:
+    routine: Routine, numbers: dict[str, Lanes], places: dict[str, Address], piece: Lanes
+) -> Iterator[tuple[Address, dict[str, Lanes], Lanes]]:
     """Copy a plane, and go over its strips: (the copy, the strip, its number)."""
-    plane = places["scratch"] + routine.whole("worker") * wholes["scratch_step"]
-    image, group = piece // wholes["groups"], piece % wholes["groups"]
-    copy_image(routine, wholes, places, image, group, plane, wholes["fill"])
-    with routine.loop(0, wholes["strip_count"]) as number:
+    plane = places["scratch"] + routine.parameter("worker") * numbers["scratch_step"]
+    image, group = piece // numbers["groups"], piece % numbers["groups"]
+    copy_image(routine, numbers, places, image, group, plane, numbers["fill"])
+    with routine.loop(0, numbers["strip_count"]) as number:
         yield plane, row_at(places["strips"], number, STRIP), number
 
 
-def _put(routine: Routine, variable: str, lanes: Lanes) -> None:
-    routine.function.line(f"store {lanes.block.vector(lanes.kind)} {lanes.name}, ptr {variable}")
-
-
-def _get(block: Block, variable: str, kind: str) -> Lanes:
-    return block.give(kind, f"load {block.vector(kind)}, ptr {variable}")
+def _narrow(block: Block, number: Lanes) -> Lanes:
+    """A number in all lanes, with 32 bits."""
+    return block.splat("i32", number.convert("trunc", "i32").name)

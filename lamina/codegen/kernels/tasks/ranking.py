@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lamina.codegen.kernels.tasks.routines import BYTES, Routine
+from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, Variable
 from lamina.codegen.kernels.tasks.sorting import (
     FLIP,
     LENGTH,
@@ -43,47 +43,44 @@ def write_ranking(keys: Keys, lanes: int) -> Routine:
     length, size = routine.entry(LENGTH), keys.bits // 8
     flip = routine.entry(FLIP)
     flip = flip if keys.kind == "i64" else flip.convert("trunc", "i32")
-    work = routine.at(
-        routine.entry(SCRATCH, "ptr"), routine.parameter("worker") * routine.entry(ROOM), "i8"
-    )
-    ranks = routine.at(work, routine.number(LONGEST + lanes), keys.kind)
-    zero = routine.number(0)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as row:
+    work = routine.entry_address(SCRATCH) + routine.parameter("worker") * routine.entry(ROOM)
+    ranks = work.at(keys.kind, LONGEST + lanes)
+    with routine.pieces() as row:
         first = row * length
-        source = routine.at(routine.entry(SOURCE, "ptr"), first * size, "i8")
-        values = routine.at(routine.entry(VALUES, "ptr"), first * size, "i8")
-        places = routine.at(routine.entry(PLACES, "ptr"), first, "i64")
-        with routine.counting(zero, length) as index:
-            routine.store(keys.of(keys.read(routine, source, index), flip), work, index)
-        routine.store(block.constant(keys.kind, -1), work, length)
-        with routine.counting(zero, length, width) as index:
+        source = routine.entry_address(SOURCE) + first * size
+        values = routine.entry_address(VALUES) + first * size
+        places = routine.entry_address(PLACES).at("i64", first)
+        with routine.loop(0, length) as index:
+            work.store(keys.of(keys.read(source, index), flip), index)
+        work.store(block.constant(keys.kind, -1), length)
+        with routine.loop(0, length, width) as index:
             _rank(routine, block, keys.kind, work, ranks, index, length)
-        with routine.counting(zero, length) as index:
-            rank = routine.load(ranks, index, keys.kind)
+        with routine.loop(0, length) as index:
+            rank = ranks.load(keys.kind, index)
             rank = rank if rank.kind == "i64" else rank.convert("zext", "i64")
-            keys.write(routine, keys.read(routine, source, index), values, rank)
-            routine.store(index, places, rank)
+            keys.write(keys.read(source, index), values, rank)
+            places.store(index, rank)
     return routine
 
 
 def _rank(
-    routine: Routine, block: Block, kind: str, keys: Lanes, ranks: Lanes, index: Lanes,
+    routine: Routine, block: Block, kind: str, keys: Address, ranks: Address, index: Lanes,
     length: Lanes,
 ) -> None:  # fmt: skip
     """The ranks of one vector of keys: equal ones count if they are earlier."""
-    own = routine.load(keys, index, kind, block)
-    rank = routine.variable(block.constant(kind, 0))
+    own = keys.lanes(kind, block, index)
+    rank = Variable(block.constant(kind, 0))
 
     def count(other: Lanes, is_earlier: Sequence[bool]) -> None:
-        key = block.splat(kind, routine.load(keys, other, kind).name)
+        key = block.splat(kind, keys.load(kind, other).name)
         earlier = block.listed("i1", is_earlier)
         comes_before = earlier.where(key.compare("ule", own), key.compare("ult", own))
         rank.set(rank.get() + comes_before.convert("zext", kind))
 
-    with routine.counting(routine.number(0), index) as other:
+    with routine.loop(0, index) as other:
         count(other, [True] * block.width)
     for lane in range(block.width):
         count(index + lane, [place > lane for place in range(block.width)])
-    with routine.counting(index + block.width, length) as other:
+    with routine.loop(index + block.width, length) as other:
         count(other, [False] * block.width)
-    routine.store(rank.get(), ranks, index)
+    ranks.store(rank.get(), index)

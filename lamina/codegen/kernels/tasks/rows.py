@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from lamina.codegen.kernels.tasks.routines import BYTES, Routine
+from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, first_lanes
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 TABLE, NUMBERS, LIST, COUNT, ROWS, WIDTH = range(6)
@@ -26,11 +26,11 @@ def write_copy(index: str) -> Function:
     """The task `copy_rows`: numbers, of kind `index`, name rows that are copied."""
     routine = Routine("copy_rows")
     table, listed, width = _ends(routine)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
-        outer = piece.op("sdiv", routine.entry(COUNT))
+    with routine.pieces() as piece:
+        outer = piece // routine.entry(COUNT)
         place = piece - outer * routine.entry(COUNT)
-        source = routine.at(table, _row(routine, outer, place, index) * width, "i8")
-        routine.copy(source, routine.at(listed, piece * width, "i8"), width)
+        source = table + _row(routine, outer, place, index) * width
+        source.copy_to(listed + piece * width, width)
     return routine.function
 
 
@@ -40,20 +40,18 @@ def write_add(index: str, kind: str, lanes: int) -> Function:
     block = Block(routine.function, lanes * 4 // BYTES[kind])
     table, listed, width = _ends(routine)
     together = VECTORS * block.width
-    groups = (width + (together - 1)).op("sdiv", together)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
-        outer = piece.op("sdiv", groups)
+    groups = (width + (together - 1)) // together
+    with routine.pieces() as piece:
+        outer = piece // groups
         column = (piece - outer * groups) * together
-        bits = [
-            routine.first_lanes(block, width - column - k * block.width) for k in range(VECTORS)
-        ]
+        bits = [first_lanes(block, width - column - k * block.width) for k in range(VECTORS)]
 
         def add(source: Lanes, target: Lanes) -> None:
             for k, some in enumerate(bits):
                 far = column + k * block.width
-                total = routine.load_some(table, target + far, kind, some)
-                total = total + routine.load_some(listed, source + far, kind, some)
-                routine.store_some(total, table, target + far, some)
+                total = table.load_some(kind, some, target + far)
+                total = total + listed.load_some(kind, some, source + far)
+                table.store_some(total, some, target + far)
 
         _each_row(routine, outer, index, width, add)
     return routine.function
@@ -65,21 +63,21 @@ def write_add_elements(index: str, kind: str) -> Function:
     table, listed, width = _ends(routine)
 
     def add(source: Lanes, target: Lanes) -> None:
-        total = routine.load(table, target, kind) + routine.load(listed, source, kind)
-        routine.store(total, table, target)
+        total = table.load(kind, target) + listed.load(kind, source)
+        table.store(total, target)
 
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as outer:
+    with routine.pieces() as outer:
         _each_row(routine, outer, index, width, add)
     return routine.function
 
 
-def _ends(routine: Routine) -> tuple[Lanes, Lanes, Lanes]:
-    return routine.entry(TABLE, "ptr"), routine.entry(LIST, "ptr"), routine.entry(WIDTH)
+def _ends(routine: Routine) -> tuple[Address, Address, Lanes]:
+    return routine.entry_address(TABLE), routine.entry_address(LIST), routine.entry(WIDTH)
 
 
 def _row(routine: Routine, outer: Lanes, place: Lanes, index: str) -> Lanes:
     """The row of the table that the number at a place names."""
-    row = routine.load(routine.entry(NUMBERS, "ptr"), place, index)
+    row = routine.entry_address(NUMBERS).load(index, place)
     row = row if index == "i64" else row.convert("sext", "i64")
     return outer * routine.entry(ROWS) + row
 
@@ -89,5 +87,5 @@ def _each_row(
 ) -> None:
     """Add each listed row, from where it begins to where its row in the table does."""
     count = routine.entry(COUNT)
-    with routine.counting(routine.number(0), count) as place:
+    with routine.loop(0, count) as place:
         add((outer * count + place) * width, _row(routine, outer, place, index) * width)

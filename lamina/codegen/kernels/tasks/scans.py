@@ -8,13 +8,19 @@ side are gone through together, one in each lane.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.kernels.tasks.routines import Routine
+from lamina.codegen.kernels.tasks.routines import (
+    Address,
+    Routine,
+    Variable,
+    chosen_lanes,
+    first_lanes,
+)
 from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
 from lamina.codegen.llvm.operations import cast
 
@@ -67,21 +73,17 @@ class Scan:
     def _combine(self, x: Lanes, y: Lanes) -> Lanes:
         return _COMBINE[self.operation](x, y)
 
-    def _load(
-        self, routine: Routine, base: Lanes, index: Lanes, bits: Lanes, start: Lanes
-    ) -> Lanes:
+    def _load(self, base: Address, index: Lanes, bits: Lanes, start: Lanes) -> Lanes:
         """Elements in the wide dtype; where no bit is set, what changes nothing."""
-        found = routine.load_some(base, index, KIND_OF[self.source.char], bits)
+        found = base.load_some(KIND_OF[self.source.char], bits, index)
         return bits.where(cast(found, self.source, self.wide), start)
 
-    def _store(
-        self, routine: Routine, lanes: Lanes, base: Lanes, index: Lanes, bits: Lanes
-    ) -> None:
-        routine.store_some(cast(lanes, self.wide, self.result), base, index, bits)
+    def _store(self, lanes: Lanes, base: Address, index: Lanes, bits: Lanes) -> None:
+        base.store_some(cast(lanes, self.wide, self.result), bits, index)
 
-    def _base(self, routine: Routine, place: int, first: Lanes) -> Lanes:
+    def _base(self, routine: Routine, place: int, first: Lanes) -> Address:
         kind = KIND_OF[(self.source if place == SOURCE else self.result).char]
-        return routine.at(routine.entry(place, "ptr"), first, kind)
+        return routine.entry_address(place).at(kind, first)
 
     # --- lines in one piece ----------------------------------------------------------------------
 
@@ -91,25 +93,25 @@ class Scan:
         block = Block(routine.function, width)
         start, length = self._start(routine, block), routine.entry(LENGTH)
         whole = length & -width
-        with routine.counting(routine.parameter("begin"), routine.parameter("end")) as line:
+        with routine.pieces() as line:
             source = self._base(routine, SOURCE, line * length)
             result = self._base(routine, RESULT, line * length)
-            before = routine.variable(start)
+            before = Variable(start)
 
             def step(index: Lanes, bits: Lanes) -> None:
-                own = self._within(self._load(routine, source, index, bits, start), start)
+                own = self._within(self._load(source, index, bits, start), start)
                 total = chosen_lanes(own, [0 if self.from_end else width - 1] * width, own)
-                self._store(routine, self._combine(before.get(), own), result, index, bits)
+                self._store(self._combine(before.get(), own), result, index, bits)
                 before.set(self._combine(before.get(), total))
 
             def rest() -> None:
                 with routine.when(whole.compare("ne", length)):
-                    step(whole, routine.first_lanes(block, length - whole))
+                    step(whole, first_lanes(block, length - whole))
 
             every = block.constant("i1", True)
             if self.from_end:
                 rest()
-            with routine.counting(routine.number(0), whole, width) as index:
+            with routine.loop(0, whole, width) as index:
                 step(whole - index - width if self.from_end else index, every)
             if not self.from_end:
                 rest()
@@ -134,31 +136,20 @@ class Scan:
         block = Block(routine.function, width)
         start, length = self._start(routine, block), routine.entry(LENGTH)
         beside = routine.entry(BESIDE)
-        groups = (beside + (VECTORS * width - 1)).op("sdiv", VECTORS * width)
-        with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
-            outer = piece.op("sdiv", groups)
+        groups = (beside + (VECTORS * width - 1)) // (VECTORS * width)
+        with routine.pieces() as piece:
+            outer = piece // groups
             column = (piece - outer * groups) * (VECTORS * width)
             first = outer * length * beside + column
             source = self._base(routine, SOURCE, first)
             result = self._base(routine, RESULT, first)
-            bits = [routine.first_lanes(block, beside - column - k * width) for k in range(VECTORS)]
-            sums = [routine.variable(start) for _ in range(VECTORS)]
-            with routine.counting(routine.number(0), length) as step:
+            bits = [first_lanes(block, beside - column - k * width) for k in range(VECTORS)]
+            sums = [Variable(start) for _ in range(VECTORS)]
+            with routine.loop(0, length) as step:
                 row = (length - step - 1 if self.from_end else step) * beside
                 for k in range(VECTORS):
                     place = row + k * width
-                    lanes = self._load(routine, source, place, bits[k], start)
+                    lanes = self._load(source, place, bits[k], start)
                     sums[k].set(self._combine(sums[k].get(), lanes))
-                    self._store(routine, sums[k].get(), result, place, bits[k])
+                    self._store(sums[k].get(), result, place, bits[k])
         return routine.function
-
-
-def chosen_lanes(lanes: Lanes, places: Sequence[int], others: Lanes) -> Lanes:
-    """Lanes by their places, where the first of `others` follows on the last lane."""
-    kind = lanes.block.vector(lanes.kind)
-    chosen = ", ".join(f"i32 {place}" for place in places)
-    return lanes.block.give(
-        lanes.kind,
-        f"shufflevector {kind} {lanes.name}, {kind} {others.name}, "
-        f"<{lanes.block.width} x i32> <{chosen}>",
-    )

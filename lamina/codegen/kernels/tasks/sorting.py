@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from lamina.codegen.kernels.tasks.routines import BYTES, Routine
+from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, Variable, either, least
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 DIGITS: Final = 256
@@ -60,18 +60,16 @@ class Keys:
         """Bytes of a number with its place."""
         return 16 if self.bits == 64 else 8
 
-    def read(
-        self, routine: Routine, base: Lanes, index: Lanes, block: Block | None = None
-    ) -> Lanes:
-        """Numbers from memory on."""
-        found = routine.load(base, index, self.memory, block)
+    def read(self, base: Address, index: Lanes | int) -> Lanes:
+        """A number from memory."""
+        found = base.load(self.memory, index)
         return found if self.bits >= 32 else found.convert("zext", self.kind)
 
-    def write(self, routine: Routine, number: Lanes, base: Lanes, index: Lanes) -> None:
+    def write(self, number: Lanes, base: Address, index: Lanes) -> None:
         """A number into memory."""
         if self.bits < 32:
             number = number.convert("trunc", self.memory)
-        routine.store(number, base, index)
+        base.store(number, index)
 
     def of(self, bits: Lanes, flip: Lanes) -> Lanes:
         """What numbers are ordered by, as whole numbers without a sign."""
@@ -122,28 +120,26 @@ class SortWriter:
         digit = self.keys.of(bits, flip).op("lshr", shift) & (DIGITS - 1)
         return digit if digit.kind == "i64" else digit.convert("zext", "i64")
 
-    def _number(self, routine: Routine, base: Lanes, index: Lanes, first: bool) -> Lanes:
+    def _number(self, base: Address, index: Lanes, first: bool) -> Lanes:
         """The number of a pair, or of the line itself."""
         if first:
-            return self.keys.read(routine, base, index)
-        return routine.load(base, index * (self.keys.pair // BYTES[self.keys.kind]), self.keys.kind)
+            return self.keys.read(base, index)
+        return base.load(self.keys.kind, index * (self.keys.pair // BYTES[self.keys.kind]))
 
-    def _place(self, routine: Routine, base: Lanes, index: Lanes) -> Lanes:
+    def _place(self, base: Address, index: Lanes) -> Lanes:
         """The place of a pair."""
         if self.keys.bits == 64:
-            return routine.load(base, index * 2 + 1, "i64")
-        return routine.load(base, index * 2 + 1, "i32").convert("zext", "i64")
+            return base.load("i64", index * 2 + 1)
+        return base.load("i32", index * 2 + 1).convert("zext", "i64")
 
-    def _put_pair(
-        self, routine: Routine, number: Lanes, place: Lanes, base: Lanes, index: Lanes
-    ) -> None:
+    def _put_pair(self, number: Lanes, place: Lanes, base: Address, index: Lanes) -> None:
         if self.keys.bits == 64:
-            both = Block(routine.function, 2)
+            both = Block(number.block.function, 2)
             pair = both.splat("i64", number.name)
             text = f"insertelement <2 x i64> {pair.name}, i64 {place.name}, i32 1"
-            routine.store(both.give("i64", text), base, index * 2)
+            base.store(both.give("i64", text), index * 2)
         else:
-            routine.store(number.convert("zext", "i64") | (place << 32), base, index)
+            base.store(number.convert("zext", "i64") | (place << 32), index)
 
     # --- parts of a line -------------------------------------------------------------------------
 
@@ -156,36 +152,36 @@ class SortWriter:
             f"{kind} %shift, {kind} %flip",
         )
         source, target, places, following = (
-            routine.parameter(name, "ptr") for name in ("from", "to", "places", "next")
+            routine.address(name) for name in ("from", "to", "places", "next")
         )
         shift, flip = (routine.parameter(name, kind) for name in ("shift", "flip"))
         begin, end = routine.parameter("begin"), routine.parameter("end")
-        with routine.counting(begin, end) as index:
-            number = self._number(routine, source, index, first)
-            place = index if first else self._place(routine, source, index)
+        with routine.loop(begin, end) as index:
+            number = self._number(source, index, first)
+            place = index if first else self._place(source, index)
             digit = self._digit(number, flip, shift)
-            slot = routine.load(following, digit, "i32")
-            routine.store(slot + 1, following, digit)
+            slot = following.load("i32", digit)
+            following.store(slot + 1, digit)
             slot = slot.convert("zext", "i64")
             if last:
-                self.keys.write(routine, number, target, slot)
-                routine.store(place, places, slot)
+                self.keys.write(number, target, slot)
+                places.store(place, slot)
             else:
-                self._put_pair(routine, number, place, target, slot)
+                self._put_pair(number, place, target, slot)
         return routine
 
     def _count(
-        self, routine: Routine, source: Lanes, counts: Lanes, begin: Lanes, end: Lanes, first: bool,
-        shifts: Sequence[Lanes],
+        self, routine: Routine, source: Address, counts: Address, begin: Lanes | int, end: Lanes,
+        first: bool, shifts: Sequence[Lanes],
     ) -> None:  # fmt: skip
         """How often each digit occurs in a part of a line: counts for one digit after another."""
-        routine.clear(counts, len(shifts) * DIGITS * COUNTER)
+        counts.clear(len(shifts) * DIGITS * COUNTER)
         flip = self._flip(routine)
-        with routine.counting(begin, end) as index:
-            number = self._number(routine, source, index, first)
+        with routine.loop(begin, end) as index:
+            number = self._number(source, index, first)
             for k, shift in enumerate(shifts):
                 slot = self._digit(number, flip, shift) + k * DIGITS
-                routine.store(routine.load(counts, slot, "i32") + 1, counts, slot)
+                counts.store(counts.load("i32", slot) + 1, slot)
 
     def _shifts(self, routine: Routine) -> list[Lanes]:
         return [routine.number(8 * k, self.keys.kind) for k in range(self.keys.digits)]
@@ -198,11 +194,11 @@ class SortWriter:
         size, length = routine.entry(ROOM + 1), routine.entry(LENGTH)
         begin = part * size
         end = begin + size
-        return begin, end.compare("slt", length).where(end, length)
+        return begin, least(end, length)
 
-    def _counts_of(self, routine: Routine, part: Lanes, digits: int) -> Lanes:
-        counts = routine.entry(ROOM + 2, "ptr")
-        return routine.at(counts, part * (digits * DIGITS), "i32")
+    def _counts_of(self, routine: Routine, part: Lanes, digits: int) -> Address:
+        counts = routine.entry_address(ROOM + 2)
+        return counts.at("i32", part * (digits * DIGITS))
 
     def _shift(self, routine: Routine) -> Lanes:
         shift = routine.entry(ROOM + 3)
@@ -211,8 +207,8 @@ class SortWriter:
     def _write_count_all(self) -> Routine:
         """Count all digits of some parts of a line."""
         routine = Routine("count_all")
-        source, shifts = routine.entry(SOURCE, "ptr"), self._shifts(routine)
-        with routine.counting(*_pieces(routine)) as part:
+        source, shifts = routine.entry_address(SOURCE), self._shifts(routine)
+        with routine.pieces() as part:
             begin, end = self._part(routine, part)
             counts = self._counts_of(routine, part, len(shifts))
             self._count(routine, source, counts, begin, end, True, shifts)
@@ -221,8 +217,8 @@ class SortWriter:
     def _write_count(self) -> Routine:
         """Count one digit of some parts of the pairs."""
         routine = Routine("count")
-        source, shifts = routine.entry(SOURCE, "ptr"), [self._shift(routine)]
-        with routine.counting(*_pieces(routine)) as part:
+        source, shifts = routine.entry_address(SOURCE), [self._shift(routine)]
+        with routine.pieces() as part:
             begin, end = self._part(routine, part)
             counts = self._counts_of(routine, part, 1)
             self._count(routine, source, counts, begin, end, False, shifts)
@@ -231,11 +227,11 @@ class SortWriter:
     def _write_part(self, first: bool, last: bool) -> Routine:
         """Move some parts, whose counts have become the places where their digits begin."""
         routine = Routine(f"part{first:d}{last:d}")
-        with routine.counting(*_pieces(routine)) as part:
+        with routine.pieces() as part:
             begin, end = self._part(routine, part)
             routine.call(
-                self._movers[first, last],
-                *(routine.entry(k, "ptr") for k in (SOURCE, VALUES, PLACES)),
+                self._movers[first, last].function.name,
+                *(routine.entry_address(k) for k in (SOURCE, VALUES, PLACES)),
                 self._counts_of(routine, part, 1), begin, end,
                 self._shift(routine), self._flip(routine),
             )  # fmt: skip
@@ -248,22 +244,18 @@ class SortWriter:
         routine = Routine("rows")
         keys, length = self.keys, routine.entry(LENGTH)
         size = keys.bits // 8
-        scratch = routine.at(
-            routine.entry(SCRATCH, "ptr"), routine.parameter("worker") * routine.entry(ROOM), "i8"
-        )
-        pairs = routine.at(scratch, routine.number(keys.digits * DIGITS * COUNTER), "i8")
-        others = routine.at(pairs, length * keys.pair, "i8")
+        scratch = routine.entry_address(SCRATCH) + routine.parameter("worker") * routine.entry(ROOM)
+        pairs = scratch + keys.digits * DIGITS * COUNTER
+        others = pairs + length * keys.pair
         wanted = routine.room("i64", keys.digits)  # the digits that differ
-        begin, end = _pieces(routine)
-        zero = routine.number(0)
-        with routine.counting(begin, end) as row:
+        with routine.pieces() as row:
             first = row * length
-            source = routine.at(routine.entry(SOURCE, "ptr"), first * size, "i8")
-            target = routine.at(routine.entry(VALUES, "ptr"), first * size, "i8")
-            places = routine.at(routine.entry(PLACES, "ptr"), first, "i64")
-            self._count(routine, source, scratch, zero, length, True, self._shifts(routine))
+            source = routine.entry_address(SOURCE) + first * size
+            target = routine.entry_address(VALUES) + first * size
+            places = routine.entry_address(PLACES).at("i64", first)
+            self._count(routine, source, scratch, 0, length, True, self._shifts(routine))
             count = self._choose_digits(routine, source, scratch, wanted, length)
-            with routine.counting(zero, count) as turn:
+            with routine.loop(0, count) as turn:
                 self._turn(
                     routine,
                     turn,
@@ -276,53 +268,50 @@ class SortWriter:
         return routine
 
     def _choose_digits(
-        self, routine: Routine, source: Lanes, counts: Lanes, wanted: Lanes, length: Lanes
+        self, routine: Routine, source: Address, counts: Address, wanted: Address, length: Lanes
     ) -> Lanes:
         """Note which digits differ (or one that does not); counts become places."""
-        count = routine.variable(routine.number(0))
-        sample = self.keys.read(routine, source, routine.number(0))
+        count = Variable(routine.number(0))
+        sample = self.keys.read(source, 0)
         flip = self._flip(routine)
         for k, shift in enumerate(self._shifts(routine)):
             slot = self._digit(sample, flip, shift) + k * DIGITS
-            same = routine.load(counts, slot, "i32").convert("zext", "i64")
+            same = counts.load("i32", slot).convert("zext", "i64")
             with routine.when(same.compare("ne", length)):
-                routine.store(routine.number(k), wanted, count.get())
+                wanted.store(routine.number(k), count.get())
                 count.set(count.get() + 1)
-            total = routine.variable(routine.number(0, "i32"))
+            total = Variable(routine.number(0, "i32"))
             first = routine.number(k * DIGITS)
-            with routine.counting(first, first + DIGITS) as digit:
-                found = routine.load(counts, digit, "i32")
-                routine.store(total.get(), counts, digit)
+            with routine.loop(first, first + DIGITS) as digit:
+                found = counts.load("i32", digit)
+                counts.store(total.get(), digit)
                 total.set(total.get() + found)
         with routine.when(count.get().compare("eq", 0)):
-            routine.store(routine.number(0), wanted, routine.number(0))
+            wanted.store(routine.number(0))
             count.set(routine.number(1))
         return count.get()
 
     def _turn(
-        self, routine: Routine, turn: Lanes, count: Lanes, wanted: Lanes,
-        line: tuple[Lanes, Lanes, Lanes], work: tuple[Lanes, Lanes, Lanes], length: Lanes,
+        self, routine: Routine, turn: Lanes, count: Lanes, wanted: Address,
+        line: tuple[Address, Address, Address], work: tuple[Address, Address, Address],
+        length: Lanes,
     ) -> None:  # fmt: skip
         """Move a line by one digit: between the two arrays of pairs, from the source, and to the
         target.
         """
         source, target, places = line
         counts, pairs, others = work
-        digit = routine.load(wanted, turn, "i64")
-        following = routine.at(counts, digit * DIGITS, "i32")
+        digit = wanted.load("i64", turn)
+        following = counts.at("i32", digit * DIGITS)
         shift = digit * 8
         shift = shift if self.keys.kind == "i64" else shift.convert("trunc", "i32")
         is_even = (turn & 1).compare("eq", 0)
-        into, out_of = is_even.where(pairs, others), is_even.where(others, pairs)
+        into, out_of = either(is_even, pairs, others), either(is_even, others, pairs)
         is_first, is_last = turn.compare("eq", 0), (turn + 1).compare("eq", count)
         for (first, last), mover in self._movers.items():
             holds = (is_first if first else is_first ^ True) & (is_last if last else is_last ^ True)
             with routine.when(holds):
                 routine.call(
-                    mover, source if first else out_of, target if last else into, places,
-                    following, routine.number(0), length, shift, self._flip(routine),
+                    mover.function.name, source if first else out_of, target if last else into,
+                    places, following, 0, length, shift, self._flip(routine),
                 )  # fmt: skip
-
-
-def _pieces(routine: Routine) -> tuple[Lanes, Lanes]:
-    return routine.parameter("begin"), routine.parameter("end")

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lamina.codegen.kernels.tasks.addresses import BYTES, Address, Routine, Whole
+from lamina.codegen.kernels.tasks.routines import (
+    BYTES,
+    Address,
+    Routine,
+    Variable,
+    first_lanes,
+    least,
+)
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 PACKED_HEIGHTS: Final = {64: (12, 8, 4)}
@@ -65,24 +72,18 @@ def tile_functions(kind: str, width: int) -> Iterator[Function]:
 
 
 def _sums(
-    routine: Routine, block: Block, kind: str, starts: list[Lanes], count: Whole,
-    left: Callable[[Whole, int], Lanes], right: Callable[[Whole, int], Lanes], vectors: int,
+    routine: Routine, starts: list[Lanes], count: Lanes,
+    left: Callable[[Lanes, int], Lanes], right: Callable[[Lanes, int], Lanes], vectors: int,
 ) -> list[list[Lanes]]:  # fmt: skip
     """The sums of `left(k, row) * right(k, vector)` over k, row by row."""
-    vector = block.vector(kind)
-    function = routine.function
-    places = [[routine.variable(vector) for _ in range(vectors)] for _ in starts]
-    for row, start in zip(places, starts, strict=True):
-        for place in row:
-            function.line(f"store {vector} {start.name}, ptr {place}")
+    totals = [[Variable(start) for _ in range(vectors)] for start in starts]
     with routine.loop(0, count) as k:
         lanes = [right(k, v) for v in range(vectors)]
-        for i, row in enumerate(places):
+        for i, row in enumerate(totals):
             factor = left(k, i)
-            for place, other in zip(row, lanes, strict=True):
-                total = block.give(kind, f"load {vector}, ptr {place}")
-                function.line(f"store {vector} {factor.times_plus(other, total).name}, ptr {place}")
-    return [[block.give(kind, f"load {vector}, ptr {place}") for place in row] for row in places]
+            for total, other in zip(row, lanes, strict=True):
+                total.set(factor.times_plus(other, total.get()))
+    return [[total.get() for total in row] for row in totals]
 
 
 def _packed(kind: str, width: int, height: int, vectors: int) -> Function:
@@ -97,65 +98,63 @@ def _packed(kind: str, width: int, height: int, vectors: int) -> Function:
     left, start, steps = (routine.address(name) for name in ("left", "start", "steps"))
     vectors_at = [routine.address("right"), routine.address("beside")]
     sums = _sums(
-        routine, block, kind,
-        [(start + i * item).spread(block, kind) for i in range(height)],
-        routine.whole("count"),
-        lambda k, i: (left + k * (height * item) + i * item).spread(block, kind),
-        lambda k, v: (vectors_at[v] + steps.whole(k)).lanes(block, kind),
+        routine,
+        [(start + i * item).spread(kind, block) for i in range(height)],
+        routine.parameter("count"),
+        lambda k, i: (left + k * (height * item) + i * item).spread(kind, block),
+        lambda k, v: (vectors_at[v] + steps.load("i64", k)).lanes(kind, block),
         vectors,
     )  # fmt: skip
-    targets = [(routine.address("first"), routine.whole("lanes"))]
+    targets = [(routine.address("first"), routine.parameter("lanes"))]
     if vectors == 2:
-        targets.append((routine.address("second"), routine.whole("more")))
+        targets.append((routine.address("second"), routine.parameter("more")))
     places = routine.address("places")
     for v, (target, lanes) in enumerate(targets):
         column = [row[v] for row in sums]
-        with routine.when(lanes.is_("sge", 0)):
+        with routine.when(lanes.compare("sge", 0)):
             _write_rows(routine, block, kind, target, lanes, column)
-        with routine.when(lanes.is_("slt", 0)):
+        with routine.when(lanes.compare("slt", 0)):
             _write_lanes(routine, kind, places + v * width * 8, target, lanes, column)
     return routine.function
 
 
 def _write_rows(
-    routine: Routine, block: Block, kind: str, target: Address, count: Whole, column: list[Lanes]
+    routine: Routine, block: Block, kind: str, target: Address, count: Lanes, column: list[Lanes]
 ) -> None:
     """Write one vector of each row, whose lanes lie side by side."""
-    mask = routine.mask(block, count)
-    step, rows, adds = routine.whole("step"), routine.whole("rows"), routine.whole("adds")
-    zero = block.constant(kind, 0)
-    with routine.when(adds.is_("eq", 0)):
+    mask = first_lanes(block, count)
+    step, rows, adds = (routine.parameter(name) for name in ("step", "rows", "adds"))
+    with routine.when(adds.compare("eq", 0)):
         for i, lanes in enumerate(column):
-            with routine.when(rows.is_("sgt", i)):
-                (target + step * i).put_some(lanes, mask)
-    with routine.when(adds.is_("ne", 0)):
+            with routine.when(rows.compare("sgt", i)):
+                (target + step * i).store_some(lanes, mask)
+    with routine.when(adds.compare("ne", 0)):
         for i, lanes in enumerate(column):
-            with routine.when(rows.is_("sgt", i)):
+            with routine.when(rows.compare("sgt", i)):
                 at = target + step * i
-                at.put_some(at.some_lanes(mask, zero) + lanes, mask)
+                at.store_some(at.load_some(kind, mask) + lanes, mask)
 
 
 def _write_lanes(
-    routine: Routine, kind: str, places: Address, target: Address, lanes: Whole,
+    routine: Routine, kind: str, places: Address, target: Address, lanes: Lanes,
     column: list[Lanes],
 ) -> None:  # fmt: skip
     """Write one vector of each row, lane by lane, each to its own place."""
     block = column[0].block
-    step, rows, adds = routine.whole("step"), routine.whole("rows"), routine.whole("adds")
-    room = Address(routine, routine.variable(f"[{len(column)} x {block.vector(kind)}]"))
+    step, rows, adds = (routine.parameter(name) for name in ("step", "rows", "adds"))
+    room = routine.room(block.vector(kind), len(column))
     size = BYTES[kind] * block.width
     for number, row in enumerate(column):
-        (room + number * size).put(row)
-    present = rows.least(len(column))
-    count = routine.whole(0) - lanes
+        (room + number * size).store(row)
+    present = least(rows, len(column))
+    count = -lanes
     with routine.loop(0, count) as lane, routine.loop(0, present) as i:
-        value = (room + i * size + lane * BYTES[kind]).scalar(kind)
-        at = target + step * i + places.whole(lane)
-        with routine.when(adds.is_("ne", 0)):
-            total = routine.function.give(f"fadd {kind} {at.scalar(kind)}, {value}")
-            at.put_scalar(kind, total)
-        with routine.when(adds.is_("eq", 0)):
-            at.put_scalar(kind, value)
+        value = (room + i * size + lane * BYTES[kind]).load(kind)
+        at = target + step * i + places.load("i64", lane)
+        with routine.when(adds.compare("ne", 0)):
+            at.store(at.load(kind) + value)
+        with routine.when(adds.compare("eq", 0)):
+            at.store(value)
 
 
 def _scattered(kind: str, width: int, height: int, vectors: int) -> Function:
@@ -168,27 +167,26 @@ def _scattered(kind: str, width: int, height: int, vectors: int) -> Function:
     block, item = Block(routine.function, width), BYTES[kind]
     left, right = routine.address("left"), routine.address("right")
     steps, result = routine.address("steps"), routine.address("result")
-    offsets = [routine.address("offsets").whole(i) for i in range(height)]
-    step, rows, adds = routine.whole("step"), routine.whole("rows"), routine.whole("adds")
+    offsets = [routine.address("offsets").load("i64", i) for i in range(height)]
+    step, rows, adds = (routine.parameter(name) for name in ("step", "rows", "adds"))
     here: dict[str, Address] = {}
 
-    def factor(k: Whole, i: int) -> Lanes:
+    def factor(k: Lanes, i: int) -> Lanes:
         if k.name not in here:
-            here[k.name] = left + steps.whole(k)
-        return (here[k.name] + offsets[i]).spread(block, kind)
+            here[k.name] = left + steps.load("i64", k)
+        return (here[k.name] + offsets[i]).spread(kind, block)
 
-    zero = block.constant(kind, 0)
     sums = _sums(
-        routine, block, kind, [zero] * height, routine.whole("count"), factor,
-        lambda k, v: (right + k * (2 * width * item) + v * width * item).lanes(block, kind),
+        routine, [block.constant(kind, 0)] * height, routine.parameter("count"), factor,
+        lambda k, v: (right + k * (2 * width * item) + v * width * item).lanes(kind, block),
         vectors,
     )  # fmt: skip
     for i, row in enumerate(sums):
-        with routine.when(rows.is_("sgt", i)):
+        with routine.when(rows.compare("sgt", i)):
             for v, lanes in enumerate(row):
                 at = result + step * i + v * width * item
-                with routine.when(adds.is_("ne", 0)):
-                    at.put(at.lanes(block, kind) + lanes)
-                with routine.when(adds.is_("eq", 0)):
-                    at.put(lanes)
+                with routine.when(adds.compare("ne", 0)):
+                    at.store(at.lanes(kind, block) + lanes)
+                with routine.when(adds.compare("eq", 0)):
+                    at.store(lanes)
     return routine.function

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lamina.codegen.kernels.tasks.routines import Routine
+from lamina.codegen.kernels.tasks.routines import Routine, Variable, first_lanes, least, sum_of
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 SOURCE, PARTS, LENGTH, BESIDE, SIZE, COUNT = range(6)
@@ -29,18 +29,18 @@ def write_lines(kind: str, lanes: int) -> Function:
     routine = Routine("lines")
     block = Block(routine.function, lanes)
     step = FOUR * lanes
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
+    with routine.pieces() as piece:
         outer, begin, end = _part(routine, piece)
-        source = routine.at(routine.entry(SOURCE, "ptr"), outer * routine.entry(LENGTH), kind)
+        source = routine.entry_address(SOURCE).at(kind, outer * routine.entry(LENGTH))
         whole = begin + ((end - begin) & -step)
-        total = routine.variable(block.constant("double", 0))
-        with routine.counting(begin, whole, step) as index:
-            found = [routine.load(source, index + k * lanes, kind, block) for k in range(FOUR)]
+        total = Variable(block.constant("double", 0))
+        with routine.loop(begin, whole, step) as index:
+            found = [source.lanes(kind, block, index + k * lanes) for k in range(FOUR)]
             total.set(total.get() + _wide(_added(found)))
-        with routine.counting(whole, end, lanes) as index:
-            bits = routine.first_lanes(block, end - index)
-            total.set(total.get() + _wide(routine.load_some(source, index, kind, bits)))
-        routine.store(_together(routine, total.get()), routine.entry(PARTS, "ptr"), piece)
+        with routine.loop(whole, end, lanes) as index:
+            bits = first_lanes(block, end - index)
+            total.set(total.get() + _wide(source.load_some(kind, bits, index)))
+        routine.entry_address(PARTS).store(sum_of(total.get()), piece)
     return routine.function
 
 
@@ -49,38 +49,36 @@ def write_beside(kind: str, lanes: int) -> Function:
     routine = Routine("beside")
     block = Block(routine.function, lanes)
     beside = routine.entry(BESIDE)
-    strips = (beside + (STRIP - 1)).op("sdiv", STRIP)
-    with routine.counting(routine.parameter("begin"), routine.parameter("end")) as piece:
-        part = piece.op("sdiv", strips)
+    strips = (beside + (STRIP - 1)) // STRIP
+    with routine.pieces() as piece:
+        part = piece // strips
         first = (piece - part * strips) * STRIP
         last = first + STRIP
-        last = last.compare("slt", beside).where(last, beside)
+        last = least(last, beside)
         outer, begin, end = _part(routine, part)
-        source = routine.at(
-            routine.entry(SOURCE, "ptr"), outer * routine.entry(LENGTH) * beside, kind
-        )
-        sums = routine.at(routine.entry(PARTS, "ptr"), part * beside, "double")
-        with routine.counting(first, last) as column:
-            routine.store(routine.numbers.constant("double", 0), sums, column)
+        source = routine.entry_address(SOURCE).at(kind, outer * routine.entry(LENGTH) * beside)
+        sums = routine.entry_address(PARTS).at("double", part * beside)
+        with routine.loop(first, last) as column:
+            sums.store(routine.number(0, "double"), column)
 
         full = first + ((last - first) & -lanes)
-        rest = routine.first_lanes(block, last - full)
+        rest = first_lanes(block, last - full)
 
         def add(row: Lanes, count: int) -> None:
-            rows = [routine.at(source, (row + k) * beside, kind) for k in range(count)]
-            with routine.counting(first, full, lanes) as column:
-                found = [routine.load(each, column, kind, block) for each in rows]
-                total = routine.load(sums, column, "double", block)
-                routine.store(total + _wide(_added(found)), sums, column)
+            rows = [source.at(kind, (row + k) * beside) for k in range(count)]
+            with routine.loop(first, full, lanes) as column:
+                found = [each.lanes(kind, block, column) for each in rows]
+                total = sums.lanes("double", block, column)
+                sums.store(total + _wide(_added(found)), column)
             with routine.when(full.compare("ne", last)):
-                found = [routine.load_some(each, full, kind, rest) for each in rows]
-                total = routine.load_some(sums, full, "double", rest)
-                routine.store_some(total + _wide(_added(found)), sums, full, rest)
+                found = [each.load_some(kind, rest, full) for each in rows]
+                total = sums.load_some("double", rest, full)
+                sums.store_some(total + _wide(_added(found)), rest, full)
 
         whole = begin + ((end - begin) & -FOUR)
-        with routine.counting(begin, whole, FOUR) as row:
+        with routine.loop(begin, whole, FOUR) as row:
             add(row, FOUR)
-        with routine.counting(whole, end) as row:
+        with routine.loop(whole, end) as row:
             add(row, 1)
     return routine.function
 
@@ -88,10 +86,10 @@ def write_beside(kind: str, lanes: int) -> Function:
 def _part(routine: Routine, piece: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Which line a part belongs to, and where it begins and ends there."""
     count, size, length = (routine.entry(k) for k in (COUNT, SIZE, LENGTH))
-    outer = piece.op("sdiv", count)
+    outer = piece // count
     begin = (piece - outer * count) * size
     end = begin + size
-    return outer, begin, end.compare("slt", length).where(end, length)
+    return outer, begin, least(end, length)
 
 
 def _added(lanes: Sequence[Lanes]) -> Lanes:
@@ -101,12 +99,3 @@ def _added(lanes: Sequence[Lanes]) -> Lanes:
 
 def _wide(lanes: Lanes) -> Lanes:
     return lanes if lanes.kind == "double" else lanes.convert("fpext", "double")
-
-
-def _together(routine: Routine, lanes: Lanes) -> Lanes:
-    """The sum of all lanes, added up in pairs."""
-    name = f"@llvm.vector.reduce.fadd.v{lanes.block.width}f64"
-    vector = lanes.block.vector("double")
-    routine.function.declare(f"double {name}(double, {vector})")
-    text = f"call reassoc double {name}(double 0.0, {vector} {lanes.name})"
-    return routine.numbers.give("double", text)
