@@ -46,18 +46,18 @@ def fused(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return kernels.call(args, kwargs) if _is_large(args) else function(*args, **kwargs)
+        return kernels.call(args, kwargs) if is_large(*args) else function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 
 
-def _is_large(args: tuple[Any, ...]) -> bool:
-    """Whether any argument is a large array in host memory."""
+def is_large(*args: Any) -> bool:
+    """Whether any argument is a large array in host memory, or a list with one."""
     for value in args:
         if value.__class__ is np.ndarray:
             if value.size >= LEAST_SIZE:
                 return True
-        elif value.__class__ is list and _is_large(tuple(value)):
+        elif value.__class__ is list and is_large(*value):
             return True
     return False
 

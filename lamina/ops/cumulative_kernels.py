@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.scans import can_scan, can_scan_extremes, scan, scan_extremes
+from lamina.codegen.fused import is_large
+from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import scans
+else:
+    scans = Later("lamina.codegen.kernels.scans")
 
 _UFUNCS: Final[dict[str, Any]] = {"add": np.add, "multiply": np.multiply}
 
@@ -28,8 +34,8 @@ def running(
         result: The dtype of the result.
         from_end: Whether the last number comes first.
     """
-    if can_scan(line, wide):
-        return scan(operation, line, axis, wide, result, from_end)
+    if is_large(line) and scans.can_scan(line, wide):
+        return scans.scan(operation, line, axis, wide, result, from_end)
     if line.dtype.kind == "c" and operation == "add" and line.flags.c_contiguous and line.size:
         return _of_complex(line, axis, wide, result, from_end)
     turned = np.flip(line, axis) if from_end else line
@@ -55,8 +61,8 @@ def _of_complex(line: Any, axis: int, wide: Any, result: Any, from_end: bool) ->
 @array_function(lambda line, *_: (fresh(line.shape, line.dtype), fresh(line.shape, np.int64)))
 def running_extremes(line: Any, axis: int, is_maximum: bool) -> tuple[Any, Any]:
     """The largest (or smallest) numbers so far along an axis, and the last of their places."""
-    if can_scan_extremes(line, axis):
-        return scan_extremes(line, axis, is_maximum)
+    if is_large(line) and scans.can_scan_extremes(line, axis):
+        return scans.scan_extremes(line, axis, is_maximum)
     values = rows_first((np.maximum if is_maximum else np.minimum).accumulate(line, axis=axis))
     attains = np.equal(line, values) | np.not_equal(line, line)
     shape = [1] * line.ndim

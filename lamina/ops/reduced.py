@@ -6,18 +6,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.codegen.kernels.totals import can_sum, sum_along
+from lamina.codegen.fused import is_large
+from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.axes import rows_first
 from lamina.ops.row_kernels import summed_along
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import totals
+else:
+    totals = Later("lamina.codegen.kernels.totals")
 
 # --- dimensions --------------------------------------------------------------------------------
 
@@ -99,8 +105,8 @@ def add_up(input: Any, axes: tuple[int, ...], keepdim: bool, kind: Any = None) -
     NumPy adds in pairs along the axis that is contiguous only; along others, and there with many
     numbers in a low precision, parts are summed first and then their sums.
     """
-    if kind is None and can_sum(input, axes):
-        return sum_along(input, axes, keepdim)
+    if kind is None and is_large(input) and totals.can_sum(input, axes):
+        return totals.sum_along(input, axes, keepdim)
     if input.size > 16384 and kind is None and input.dtype.kind in "fc":
         is_rough = input.dtype.name in _ROUGH
         for axis in sorted(axes):

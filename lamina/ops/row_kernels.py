@@ -6,23 +6,29 @@ They are copied out of a table, and added into one.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamina.codegen.kernels import along
-from lamina.codegen.kernels.rows import add_rows, can_add, can_copy, copy_rows
+from lamina.codegen.fused import is_large
+from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.function_rules import take_rule
 from lamina.devices.layouts import fresh
 from lamina.ops.indexing_rules import add_at, is_outside, positions_along, positions_of_rows
 
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import along, rows
+else:
+    along = Later("lamina.codegen.kernels.along")
+    rows = Later("lamina.codegen.kernels.rows")
+
 
 @array_function(take_rule)
 def taken_rows(table: Any, index: Any, axis: int) -> Any:
     """As `np.take`: the rows of a table that an index names."""
-    if can_copy(table, index, axis):
-        return copy_rows(table, index, axis)
+    if is_large(table, index) and rows.can_copy(table, index, axis):
+        return rows.copy_rows(table, index, axis)
     return np.take(table, index, axis=axis)
 
 
@@ -51,8 +57,8 @@ def _added(made: Any, index: Any, axis: int, listed: Any) -> Any:
     shape = made.shape
     outer, width = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     listed = listed.reshape((outer, index.size, width))
-    if listed.dtype == made.dtype and can_add(listed, index, axis, shape):
-        add_rows(made, index, axis, listed)
+    if is_large(listed) and listed.dtype == made.dtype and rows.can_add(listed, index, axis, shape):
+        rows.add_rows(made, index, axis, listed)
     else:
         positions = positions_of_rows(shape, index, axis)
         add_at(made, positions, listed.reshape(positions.shape))
@@ -70,7 +76,7 @@ def taken_along(table: Any, index: Any, axis: int) -> Any:
     negative or too large are an IndexError.
     """
     _refuse_outside(index, table.shape[axis])
-    if along.can_copy(table, index, axis):
+    if is_large(table, index) and along.can_copy(table, index, axis):
         return along.copy_along(table, index, axis)
     if table.__class__ is np.ndarray and table.flags.c_contiguous:
         return np.take(table.reshape(-1), positions_along(table.shape, index, axis))
@@ -95,7 +101,11 @@ def summed_along(listed: Any, index: Any, axis: int, shape: tuple[int, ...], kin
 
 def _added_along(made: Any, index: Any, axis: int, listed: Any) -> Any:
     _refuse_outside(index, made.shape[axis])
-    if listed.dtype == made.dtype and along.can_add(listed, index, axis, made.shape):
+    if (
+        is_large(listed)
+        and listed.dtype == made.dtype
+        and along.can_add(listed, index, axis, made.shape)
+    ):
         along.add_along(made, index, axis, listed)
     else:
         add_at(made, positions_along(made.shape, index, axis), listed)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.sorting import can_sort, sort_last
+from lamina.codegen.fused import is_large
+from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import sorting
+else:
+    sorting = Later("lamina.codegen.kernels.sorting")
 
 DIGITS_FROM: Final = {4: 2048, 8: 16384}
 """From which length on NumPy sorts a line fastest by digits of 16 bits, for bytes of a number."""
@@ -26,8 +32,8 @@ def sorted_along(line: Any, axis: int, descending: bool = False) -> tuple[Any, A
     Equal elements keep their order, whichever way is asked for. NaN is the largest number.
     """
     last = line if axis == line.ndim - 1 else line.swapaxes(axis, -1)
-    if can_sort(last):
-        values, places = sort_last(last, descending)
+    if is_large(last) and sorting.can_sort(last):
+        values, places = sorting.sort_last(last, descending)
     else:
         places = _places(last, descending)
         values = np.take_along_axis(last, places, axis=-1)
@@ -116,7 +122,7 @@ def places_around(line: Any, axis: int, position: int) -> Any:
 
     Machine code sorts a line of 1024 numbers twice as fast as NumPy divides it.
     """
-    if can_sort(line.swapaxes(axis, -1)):
+    if is_large(line) and sorting.can_sort(line.swapaxes(axis, -1)):
         return sorted_along(line, axis)[1]
     return np.argpartition(line, position, axis=axis)
 

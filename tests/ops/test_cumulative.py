@@ -19,8 +19,10 @@ CASES = [
 def way(request, monkeypatch):
     """With machine code where it is installed, and with NumPy alone."""
     if request.param == "numpy":
-        monkeypatch.setattr(cumulative_kernels, "can_scan", lambda array, wide: False)
-        monkeypatch.setattr(cumulative_kernels, "can_scan_extremes", lambda array, axis: False)
+        monkeypatch.setattr(cumulative_kernels.scans, "can_scan", lambda array, wide: False)
+        monkeypatch.setattr(
+            cumulative_kernels.scans, "can_scan_extremes", lambda array, axis: False
+        )
 
 
 def numbers(shape, kind):

@@ -17,7 +17,7 @@ FEW = [(5,), (3, 4), (2, 2100), (17_000,), (0,), (3, 0), (0, 3)]  # left to NumP
 def way(request, monkeypatch):
     """With machine code where it is installed, and with NumPy alone."""
     if request.param == "numpy":
-        monkeypatch.setattr(sorting_kernels, "can_sort", lambda array: False)
+        monkeypatch.setattr(sorting_kernels.sorting, "can_sort", lambda array: False)
 
 
 def numbers(shape, kind, seed=0):
