@@ -92,6 +92,7 @@ class _Kernels:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._known: OrderedDict[Any, _Kernel] = OrderedDict()
+        self._lock = threading.Lock()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function, compiled if such arguments came often enough."""
@@ -99,18 +100,13 @@ class _Kernels:
         key = _signature((*args, *kwargs, *kwargs.values()), arrays)
         if key is None or not is_available():
             return self._function(*args, **kwargs)
-        kernel = self._known.get(key)
-        if kernel is None:
-            kernel = self._known[key] = _Kernel()
-            if len(self._known) > MOST_KERNELS:
-                self._known.popitem(last=False)
+        kernel = self._kernel(key)
         # A program uses memory of its own: whoever finds it at work calls the function itself.
         if not kernel.lock.acquire(blocking=False):
             return self._function(*args, **kwargs)
         try:
             kernel.calls += 1
             if kernel.calls == CALLS_BEFORE:
-                self._known.move_to_end(key)
                 programs = importlib.import_module("lamina.codegen.fused_program")
                 kernel.run = programs.program_of(self._function, args, kwargs, arrays)
             if kernel.run is None:
@@ -118,6 +114,17 @@ class _Kernels:
             return kernel.run(arrays)
         finally:
             kernel.lock.release()
+
+    def _kernel(self, key: Any) -> _Kernel:
+        """The form for arguments of one kind, which is now the last used."""
+        with self._lock:
+            kernel = self._known.get(key)
+            if kernel is None:
+                kernel = self._known[key] = _Kernel()
+                if len(self._known) > MOST_KERNELS:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+        return kernel
 
 
 def _signature(value: Any, arrays: list[Any]) -> Any:

@@ -240,7 +240,11 @@ class Optimizer:
             for group in self.param_groups:
                 found = [(param, param.grad) for param in group["params"]]
                 pairs = [(param, grad) for param, grad in found if grad is not None]
-                self._update_all(pairs, group)
+                if len({id(param) for param, _ in pairs}) == len(pairs):
+                    self._update_all(pairs, group)
+                    continue
+                for pair in pairs:  # one that stands there twice is updated twice, in turn
+                    self._update_all([pair], group)
         return loss
 
     def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
