@@ -78,9 +78,8 @@ class Executable:
                     continue
                 value = self.graph.values[node.results[0]]
                 wide = accumulator_dtype(node.op, value.dtype)
-                is_crossed = step.cut is not None and step.cut.axis in node.axes
-                if is_crossed or wide != value.dtype:
-                    pieces = step.cut.pieces if step.cut is not None and is_crossed else 1
+                pieces = step.cut.sets_of(node) if step.cut is not None else 1
+                if pieces > 1 or wide != value.dtype:
                     places[node.results[0]] = end
                     end += -(-value.size * wide.itemsize * pieces // ALIGNMENT) * ALIGNMENT
         self.plan.arena = end

@@ -14,14 +14,20 @@ step that is no loop), the function itself runs.
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 import numpy as np
+
+from lamina.codegen.later import Later, is_available
+
+if TYPE_CHECKING:
+    from lamina.codegen import flat, fused_program
+else:
+    flat = Later("lamina.codegen.flat")
+    fused_program = Later("lamina.codegen.fused_program")
 
 LEAST_SIZE: Final = 1 << 15
 """Elements of the largest argument; with fewer NumPy takes 20 microseconds a call or less."""
@@ -60,12 +66,6 @@ def is_large(*args: Any) -> bool:
         elif value.__class__ is list and is_large(*value):
             return True
     return False
-
-
-@functools.cache
-def is_available() -> bool:
-    """Whether machine code can be made."""
-    return importlib.util.find_spec("llvmlite") is not None
 
 
 @final
@@ -107,8 +107,7 @@ class _Kernels:
         try:
             kernel.calls += 1
             if kernel.calls == CALLS_BEFORE:
-                programs = importlib.import_module("lamina.codegen.fused_program")
-                kernel.run = programs.program_of(self._function, args, kwargs, arrays)
+                kernel.run = fused_program.program_of(self._function, args, kwargs, arrays)
             if kernel.run is None:
                 return self._function(*args, **kwargs)
             return kernel.run(arrays)
@@ -201,7 +200,6 @@ class FlatFunction:
         """The loop; False if there cannot be one."""
         with self._lock:
             if key not in self._loops:
-                flat = importlib.import_module("lamina.codegen.flat")
                 kinds = [array.dtype for array in arrays]
                 try:
                     self._loops[key] = flat.FlatKernel(self._function, kinds, numbers)

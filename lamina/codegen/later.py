@@ -11,8 +11,16 @@ files, and 30 ms. An editor follows the import that is there for type checkers:
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 from typing import Any, final
+
+
+@functools.cache
+def is_available() -> bool:
+    """Whether machine code can be made: whether llvmlite (the extra `full`) is installed."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 @final

@@ -6,6 +6,8 @@ arrays of its own starts a loop of its own, although a later node may bring the 
 
 from __future__ import annotations
 
+from math import prod
+
 from lamina.codegen.graph import REDUCTION, Graph, View
 from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Step
 
@@ -27,9 +29,7 @@ def _go(graph: Graph, first: Loop, second: Loop, homes: dict[int, int]) -> bool:
     """Whether two loops can be one, and gain by it."""
     if first.shape != second.shape or len(first.nodes) + len(second.nodes) > MOST_NODES:
         return False
-    size = 1
-    for length in first.shape:
-        size *= length
+    size = prod(first.shape)
     if size > SMALL_LOOP and not first.touched & second.touched:
         return False
     made = {value: node for node in first.nodes for value in node.results}

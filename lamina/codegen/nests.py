@@ -7,6 +7,7 @@ more memory than one row.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final, final
 
 from lamina.codegen.graph import REDUCTION, Graph, Node, Value, View
@@ -65,9 +66,7 @@ class _Gathering:
 
     def pays(self) -> bool:
         """Whether the rows together do not fit into the cache."""
-        size = 1
-        for length in self.loops[0].shape:
-            size *= length
+        size = prod(self.loops[0].shape)
         return size >= LEAST_SIZE
 
     def takes(self, loop: Loop) -> bool:

@@ -7,6 +7,7 @@ shape from the position on where all that it reads is there.
 
 from __future__ import annotations
 
+from math import prod
 from typing import final
 
 from lamina.codegen.collapsing import collapse
@@ -182,9 +183,7 @@ class _Placing:
         """Whether a node gains by going into a loop."""
         if len(loop.nodes) >= self.most_nodes:
             return False
-        size = 1
-        for length in loop.shape:
-            size *= length
+        size = prod(loop.shape)
         touches = any(view.value in loop.touched for view in node.views())
         return size <= SMALL_LOOP or touches or not any(True for _ in node.views())
 

@@ -33,6 +33,10 @@ class Cut(NamedTuple):
     grain: int
     pieces: int
 
+    def sets_of(self, reduction: Node) -> int:
+        """How many sets of accumulators a reduction needs: one for each piece if it crosses."""
+        return self.pieces if self.axis in reduction.axes else 1
+
 
 @final
 @dataclass(slots=True)

@@ -18,9 +18,7 @@ from lamina.codegen.kernels.tasks.pooling import pooling_functions
 from lamina.codegen.kernels.tasks.tiles import tile_functions
 from lamina.codegen.kernels.tasks.weights import WeighWriter, fold_function
 from lamina.codegen.llvm import machine
-from lamina.codegen.llvm.ir import Function
-
-_KINDS: Final = {"f": "float", "d": "double"}
+from lamina.codegen.llvm.ir import KIND_OF, Function
 
 _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
     "convolution": lambda kind, width: [
@@ -46,7 +44,7 @@ def lanes_of(char: str) -> int:
 
 @functools.cache
 def _library(chapter: str, char: str) -> Library:
-    return Library(_CHAPTERS[chapter](_KINDS[char], lanes_of(char)))
+    return Library(_CHAPTERS[chapter](KIND_OF[char], lanes_of(char)))
 
 
 def run(

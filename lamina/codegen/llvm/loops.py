@@ -141,8 +141,7 @@ class LoopWriter:
         kind = accumulator_dtype(node.op, result.dtype)
         base = self.setting.address(node.results[0])
         scratch = self.setting.scratch(node) or base
-        is_crossed = self.cut is not None and self.cut.axis in node.axes
-        pieces = self.cut.pieces if self.cut is not None and is_crossed else 1
+        pieces = self.cut.sets_of(node) if self.cut is not None else 1
         if pieces > 1 and self.setting.piece is not None:
             scratch = self._own_piece(scratch, result.size * kind.itemsize)
         kept = iter(result.strides)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import logging
 import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen import cache
+from lamina.codegen.later import is_available as is_available
 from lamina.version import __version__
 
 NativeFunction = Callable[[int], None]
@@ -19,12 +19,6 @@ _SPEED_LEVEL: Final = 2
 _PASSES: Final = {"loop_vectorization": False, "slp_vectorization": False, "loop_unrolling": False}
 
 _log: Final = logging.getLogger(__name__)
-
-
-@functools.cache
-def is_available() -> bool:
-    """Whether llvmlite (the extra `full`) is installed."""
-    return importlib.util.find_spec("llvmlite") is not None
 
 
 class _Target(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node, View
 from lamina.codegen.llvm import machine
-from lamina.codegen.llvm.ir import Function, literal
+from lamina.codegen.llvm.ir import KIND_OF, Function, literal
 from lamina.codegen.llvm.moving import Mover
 from lamina.devices.thread_count import blas_function
 
@@ -24,7 +24,6 @@ LEAST_PRODUCTS: Final = 400_000
 """Multiplications (about 8 microseconds of them) that are worth another thread."""
 
 _UNIT: Final = 16  # rows or columns that are never cut apart
-_KINDS: Final = {"f": "float", "d": "double"}
 
 
 def address_of_gemm(char: str) -> int | None:
@@ -135,7 +134,7 @@ class Product:
         rows: int | str | None = None, columns: int | str | None = None,
     ) -> None:  # fmt: skip
         char = self.out.dtype.char
-        kind = _KINDS[char]
+        kind = KIND_OF[char]
         (how_left, step_left), (how_right, step_right) = _lies(self.left), _lies(self.right)
         one, kept = literal(kind, 1), literal(kind, 0 if self.addend is None else 1)
         width = self.out.shape[-1]

@@ -17,6 +17,7 @@ from lamina.codegen.llvm import pool_code
 from lamina.codegen.llvm.ir import TASK, Function
 from lamina.codegen.llvm.loops import Setting, write_body, writers
 from lamina.codegen.llvm.machine import lane_count
+from lamina.codegen.llvm.moving import Mover
 from lamina.codegen.llvm.products import Product
 from lamina.codegen.memory import Plan
 from lamina.codegen.steps import Loop, Nest, Step
@@ -67,8 +68,7 @@ class _Callee:
         apart = self.memory.plan.row_bytes.get(value)
         if not self.worker or apart is None:
             return base
-        far = self.function.give(f"mul nsw i64 {self.worker}, {apart}")
-        return self.function.give(f"getelementptr i8, ptr {base}, i64 {far}")
+        return Mover(self.function).stepped(base, self.worker, apart)
 
     def accumulators(self, node: Node) -> str | None:
         """Where a reduction adds up, if that is not its result."""
@@ -179,6 +179,9 @@ class _Segment:
     most: int = 1
     known: dict[int, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._mover = Mover(self.function)
+
     def call(self, name: str, places: Sequence[Place]) -> None:
         """Call a step's function with the addresses that it needs."""
         self.most = max(self.most, len(places))
@@ -196,14 +199,14 @@ class _Segment:
         graph, plan, scratch = self.memory
         value, offset, is_scratch = place
         if is_scratch:
-            return self._further(self._base_of(0), scratch[value])
+            return self._mover.at(self._base_of(0), scratch[value])
         if value in graph.inside:
             value, start = graph.inside[value]
             offset += start
         if value in plan.slots:
-            return self._further(self._base_of(plan.slots[value]), offset)
+            return self._mover.at(self._base_of(plan.slots[value]), offset)
         start = plan.offsets[value] + graph.values[value].lead
-        return self._further(self._base_of(0), start + offset)
+        return self._mover.at(self._base_of(0), start + offset)
 
     def _base_of(self, slot: int) -> str:
         if slot not in self.known:
@@ -212,9 +215,6 @@ class _Segment:
             self.function.slots.append(f"  {loaded} = load ptr, ptr {at}")
             self.known[slot] = loaded
         return self.known[slot]
-
-    def _further(self, base: str, offset: int) -> str:
-        return self.function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
 
 def share_products(steps: Sequence[Step], graph: Graph) -> bool:
