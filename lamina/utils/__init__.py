@@ -1,5 +1,21 @@
-"""Tools around training: checkpointing, and handles of hooks."""
+"""Tools around training: data, checkpointing, trees of tensors, timing, event files.
 
-from lamina.utils import checkpoint, hooks
+Each is loaded when it is first used.
+"""
 
-__all__ = ["checkpoint", "hooks"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lamina.utils import _pytree, checkpoint, hooks
+
+_MEMBERS = frozenset({"_pytree", "checkpoint", "hooks"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MEMBERS:
+        return import_module(f"lamina.utils.{name}")
+    raise AttributeError(f"module 'lamina.utils' has no attribute {name!r}")
+
+
+__all__ = ["_pytree", "checkpoint", "hooks"]
