@@ -8,6 +8,7 @@ from lamina import dtypes
 from lamina.core.tensor import Tensor
 from lamina.errors import InvalidValue
 from lamina.nn import functional as F
+from lamina.nn.module import Module
 from lamina.nn.normalization import Affine
 from lamina.ops.creation import ones, zeros
 from lamina.ops.data import tensor
@@ -19,6 +20,7 @@ __all__ = [
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -171,6 +173,80 @@ class BatchNorm3d(_BatchNorm):
     """`BatchNorm1d` for volumes: `(N, C, D, H, W)`."""
 
     _allowed_dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over the batches of all processes; in one process, of that one.
+
+    Args:
+        num_features: the number of channels.
+        eps: added to the variance.
+        momentum: the weight of a new batch in the averages; None for a plain mean of all batches.
+        affine: whether there is a learned scale and shift.
+        track_running_stats: whether averages are kept.
+        process_group: accepted for compatibility.
+        device: where the tensors live.
+        dtype: their dtype.
+        bias: whether there is a shift.
+
+    Shape:
+        `(N, C, *)`, and the same for the output.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise InvalidValue(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replace every batch norm in a tree of modules by a `SyncBatchNorm` with its tensors.
+
+        Args:
+            module: the tree; it is changed, and returned unless it is a batch norm itself.
+            process_group: accepted for compatibility.
+
+        Example:
+            >>> import lamina.nn as nn
+            >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(2)))
+            Sequential(
+              (0): SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, ...)
+            )
+        """
+        if not isinstance(module, _BatchNorm):
+            for name, child in module.named_children():
+                module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+            return module
+        made = cls(
+            module.num_features,
+            module.eps,
+            module.momentum,
+            module.affine,
+            module.track_running_stats,
+            process_group,
+            bias=module.bias is not None,
+        )
+        made._parameters.update(module._parameters)
+        made._buffers.update(module._buffers)
+        made.training = module.training
+        return made
 
 
 class _InstanceNorm(_RunningNorm):

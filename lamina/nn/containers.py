@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, final
 
 from lamina.errors import ArgumentTypeError, IndexOutOfRange
 from lamina.nn.module import Module, indented
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
 def position_of(index: Any, count: int) -> int:
@@ -18,6 +19,21 @@ def position_of(index: Any, count: int) -> int:
     if not -count <= position < count:
         raise IndexOutOfRange(f"index {position} is out of range for {count} items")
     return position % count
+
+
+@final
+class Container(Module):
+    """An old name for a module whose children are given by keyword; it warns."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn(
+            "nn.Container is deprecated: nn.Module holds modules itself",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

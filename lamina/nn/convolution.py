@@ -12,6 +12,7 @@ from lamina.nn import functional as F
 from lamina.nn import init
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
+from lamina.nn.sizes import each_dim
 from lamina.ops.creation import empty
 
 __all__ = [
@@ -24,11 +25,6 @@ __all__ = [
 ]
 
 Lengths: TypeAlias = int | Sequence[int]
-
-
-def each_dim(value: Lengths, count: int) -> tuple[int, ...]:
-    """Return one number a dimension: a sequence as it is, one number repeated."""
-    return (value,) * count if isinstance(value, int) else tuple(value)
 
 
 def _check_channels(in_channels: int, out_channels: int, groups: int) -> None:

@@ -130,9 +130,9 @@ class RMSNorm(Affine):
         self.register_parameter("weight", made)
         self.reset_parameters()
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return `input` divided by its root mean square."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x` divided by its root mean square."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """Return the settings."""

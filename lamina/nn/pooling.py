@@ -15,6 +15,7 @@ __all__ = [
     "AdaptiveAvgPool3d",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
@@ -308,3 +309,11 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     @staticmethod
     def _function(*args: Any, **kwargs: Any) -> Any:
         return F.adaptive_max_pool2d(*args, **kwargs)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The largest elements of windows of a volume, as many as make an output of the given size."""
+
+    @staticmethod
+    def _function(*args: Any, **kwargs: Any) -> Any:
+        return F.adaptive_max_pool3d(*args, **kwargs)

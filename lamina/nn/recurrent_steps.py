@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.errors import InvalidValue
@@ -14,7 +14,7 @@ from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.ops.creation import empty, zeros
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCell", "gru_step", "lstm_step", "rnn_step"]
+__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase", "gru_step", "lstm_step", "rnn_step"]
 
 Weights = Mapping[str, Tensor]
 
@@ -50,16 +50,24 @@ def lstm_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tup
     return (hidden if projection is None else F.linear(hidden, projection)), cell
 
 
-class _RNNCellBase(Module):
-    """What the cells share: the weights of one layer, and one step at a call."""
+class RNNCellBase(Module):
+    """What the cells share: the weights of one layer, and one step at a call.
 
-    _gates: ClassVar[int] = 1
+    Args:
+        input_size: the length of the input.
+        hidden_size: the length of the state.
+        bias: whether there are the two bias vectors.
+        num_chunks: how many gates the weights serve.
+        device: where the parameters live.
+        dtype: their dtype.
+    """
 
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
-        bias: bool = True,
+        bias: bool,
+        num_chunks: int,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
@@ -67,7 +75,7 @@ class _RNNCellBase(Module):
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
-        rows = self._gates * hidden_size
+        rows = num_chunks * hidden_size
         sizes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, input_size)}
         sizes["weight_hh"] = (rows, hidden_size)
         sizes["bias_ih"] = sizes["bias_hh"] = (rows,)
@@ -105,7 +113,7 @@ class _RNNCellBase(Module):
         return text if self.bias is True else text + f", bias={self.bias}"
 
 
-class RNNCell(_RNNCellBase):
+class RNNCell(RNNCellBase):
     """One step of `RNN`: takes `(N, input_size)` and `(N, hidden_size)`, returns the next state.
 
     Args:
@@ -126,7 +134,7 @@ class RNNCell(_RNNCellBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         if nonlinearity not in ("tanh", "relu"):
             raise InvalidValue(f"nonlinearity is 'tanh' or 'relu', not {nonlinearity!r}")
         self.nonlinearity = nonlinearity
@@ -144,10 +152,18 @@ class RNNCell(_RNNCellBase):
         return text + f", nonlinearity={self.nonlinearity}"
 
 
-class GRUCell(_RNNCellBase):
+class GRUCell(RNNCellBase):
     """One step of `GRU`; arguments as for `RNNCell`, without `nonlinearity`."""
 
-    _gates = 3
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
@@ -155,10 +171,18 @@ class GRUCell(_RNNCellBase):
         return gru_step(*prepared)[0]
 
 
-class LSTMCell(_RNNCellBase):
+class LSTMCell(RNNCellBase):
     """One step of `LSTM`; arguments as for `RNNCell`, without `nonlinearity`."""
 
-    _gates = 4
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
         """Return the next `(h, c)`."""

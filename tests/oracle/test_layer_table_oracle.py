@@ -1,0 +1,63 @@
+"""Every layer of the table is PyTorch's: text, first weights, results and gradients."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from nn.layer_table import CASES, report
+
+import lamina
+
+# Layers that say `*args` in PyTorch and name their arguments here, or the other way round.
+WRITTEN_OUT = {"Module", "RNN", "LogSigmoid", "Sigmoid", "Softmax2d", "Softsign", "Tanh"}
+WRITTEN_OUT |= {"Tanhshrink"}
+# They have no forward of their own.
+WITHOUT_FORWARD = {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"}
+WITHOUT_FORWARD |= {"Container", "RNNBase", "RNNCellBase"}
+
+
+def same(ours, theirs):
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(("constructor", "inputs"), CASES, ids=[case[0] for case in CASES])
+def test_a_layer(constructor, inputs):
+    ours, theirs = report(lamina, constructor, inputs), report(torch, constructor, inputs)
+    assert ours["repr"] == theirs["repr"]
+    assert ours["names"] == theirs["names"]
+    for name in theirs.keys() - {"repr", "names"}:
+        same(ours[name], theirs[name])
+
+
+LAYERS = [
+    name
+    for name, kind in vars(torch.nn).items()
+    if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and hasattr(lamina.nn, name)
+]
+
+
+def parameters(function):
+    """Names, kinds and defaults of a function's parameters."""
+    return [
+        (parameter.name, parameter.kind, getattr(parameter.default, "__name__", parameter.default))
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_takes_the_same_arguments(name):
+    ours, theirs = getattr(lamina.nn, name), getattr(torch.nn, name)
+    if name not in WRITTEN_OUT:
+        assert parameters(ours.__init__) == parameters(theirs.__init__)
+    if name not in WITHOUT_FORWARD:
+        assert parameters(ours.forward) == parameters(theirs.forward)
+
+
+def test_every_layer_is_in_the_table():
+    missing = set(LAYERS) - {constructor.partition("(")[0] for constructor, _ in CASES}
+    assert missing == WITHOUT_FORWARD
