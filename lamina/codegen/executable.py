@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lamina.codegen.graph import CALL, PRODUCT, REDUCTION, Graph, Node, View
+from lamina.codegen.graph import CALL, PANELS, PRODUCT, REDUCTION, Graph, Node, View
 from lamina.codegen.llvm import ir, machine, products, segments, threads
 from lamina.codegen.llvm.sums import accumulator_dtype
 from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
@@ -44,11 +44,11 @@ class Executable:
     """
 
     def __init__(self, graph: Graph, native: bool | None = None, pooled: bool = True) -> None:
-        simplify(graph)
+        self.is_native = machine.is_available() if native is None else native
+        simplify(graph, machine.lane_count() if self.is_native else 0)
         self._is_pooled = pooled
         self._pool: threads.Pool | None = None
         self.graph = graph
-        self.is_native = machine.is_available() if native is None else native
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
         if self.is_native:
             gather(self.schedule)
@@ -166,7 +166,7 @@ class Executable:
     def _is_native(self, step: Step) -> bool:
         if not isinstance(step, Node):
             return True
-        return step.kind == PRODUCT and products.can_write(step)
+        return step.kind == PRODUCT and (step.op == PANELS or products.can_write(step))
 
     def _alone(self, node: Node) -> Work:
         return self._product(node) if node.kind == PRODUCT else self._call(node)

@@ -29,6 +29,9 @@ PRODUCT: Final = "product"
 CALL: Final = "call"
 JOIN: Final = "join"
 
+PANELS: Final = "matmul_panels"
+"""The op of a product whose right factor lies in panels: (panels, rows, columns of one)."""
+
 
 def settled(shape: Iterable[int], strides: Iterable[int]) -> tuple[int, ...]:
     """Strides in which axes that are never stepped along count zero, so that equal means equal."""
@@ -157,7 +160,8 @@ class Graph:
         constants: Values whose elements are known.
         outputs: What is asked for.
         writes: (input, view) pairs: what the memory of an input holds in the end.
-        inside: Values that lie in the memory of another one, with that one and the offset in bytes.
+        inside: Values that lie in the memory of another one, with that one and the offset in bytes;
+            it may lie inside a third one itself.
     """
 
     values: list[Value] = field(default_factory=list)
@@ -192,6 +196,21 @@ class Graph:
             and view.shape == found.shape
             and view.dtype == found.dtype
         )
+
+    def around(self, value: int) -> Iterator[int]:
+        """A value, and those that it lies inside of, outwards."""
+        yield value
+        while value in self.inside:
+            value = self.inside[value][0]
+            yield value
+
+    def home_of(self, value: int) -> tuple[int, int]:
+        """The value whose memory one lies in, its own or another's, and where it begins there."""
+        offset = 0
+        while value in self.inside:
+            value, start = self.inside[value]
+            offset += start
+        return value, offset
 
     def read_at_end(self) -> Iterator[View]:
         """The views that must outlive all nodes."""

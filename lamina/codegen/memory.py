@@ -77,7 +77,7 @@ def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
     for position, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for value in node.results:
-                value = graph.inside.get(value, (value,))[0]
+                value, _ = graph.home_of(value)
                 if value in plan.slots or value in of_value:
                     continue
                 if not isinstance(step, Node) and not step.stored.intersection(node.results):
@@ -128,7 +128,7 @@ def _last_uses(schedule: Schedule) -> dict[int, int]:
     for position, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for view in node.views():
-                last[view.value] = position
+                last[schedule.graph.home_of(view.value)[0]] = position
     return last
 
 

@@ -33,7 +33,7 @@ def _go(graph: Graph, first: Loop, second: Loop, homes: dict[int, int]) -> bool:
     if size > SMALL_LOOP and not first.touched & second.touched:
         return False
     made = {value: node for node in first.nodes for value in node.results}
-    joined = {graph.inside[value][0] for value in made.keys() & graph.inside.keys()}
+    joined = {around for value in made for around in graph.around(value)} - made.keys()
     for node in second.nodes:
         for view in node.views():
             maker = made.get(view.value)

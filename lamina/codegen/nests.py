@@ -83,10 +83,9 @@ class _Gathering:
         return self._add(loop)
 
     def _add(self, loop: Loop) -> bool:
-        inside = self.graph.inside
         for node in loop.nodes:
-            self.made.update(dict.fromkeys(node.results, node))
-            self.made |= {inside[value][0]: node for value in node.results if value in inside}
+            for value in node.results:
+                self.made.update(dict.fromkeys(self.graph.around(value), node))
         return True
 
     def _goes_along_rows(self, loop: Loop) -> bool:

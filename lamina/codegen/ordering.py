@@ -39,13 +39,13 @@ def _rank(step: Step) -> int:
 
 def _needs(schedule: Schedule) -> list[set[int]]:
     """For each step the numbers of those that must come before it."""
-    inside = schedule.graph.inside
     readers = readers_of(schedule.steps)
     makers: dict[int, set[int]] = {}
     for k, step in enumerate(schedule.steps):
         for node in nodes_of(step):
             for value in node.results:
-                makers.setdefault(inside.get(value, (value,))[0], set()).add(k)
+                for around in schedule.graph.around(value):
+                    makers.setdefault(around, set()).add(k)
     needs: list[set[int]] = []
     last_impure: int | None = None
     for k, step in enumerate(schedule.steps):

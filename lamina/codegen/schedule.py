@@ -15,6 +15,7 @@ from lamina.codegen.copies import copied, copying
 from lamina.codegen.graph import (
     CALL,
     JOIN,
+    PANELS,
     PRODUCT,
     REDUCTION,
     Graph,
@@ -23,6 +24,7 @@ from lamina.codegen.graph import (
     View,
 )
 from lamina.codegen.merging import merge_loops
+from lamina.codegen.sinking import sink
 from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Schedule, Step, readers_of
 
 
@@ -33,7 +35,7 @@ def schedule(graph: Graph, fuse: bool = True) -> Schedule:
         collapse(graph)
     steps = _Placing(graph, homes, fuse).run()
     if fuse:
-        steps = merge_loops(graph, steps, homes)
+        steps = sink(graph, merge_loops(graph, steps, homes), homes)
     _find_stored(graph, steps)
     return Schedule(graph, steps, homes)
 
@@ -48,7 +50,7 @@ def _with_copies(graph: Graph) -> dict[int, int]:
     """
     nodes: list[Node] = []
     for node in graph.nodes:
-        if node.kind == PRODUCT:
+        if node.kind == PRODUCT and node.op != PANELS:  # whose kernel reads everything
             node.operands = tuple(
                 operand if is_matrix(operand) else copied(graph, nodes, operand)
                 for operand in node.operands
@@ -198,5 +200,5 @@ def _find_stored(graph: Graph, steps: list[Step]) -> None:
         for node in step.nodes:
             for value in node.results:
                 elsewhere = readers.get(value, set()) - {position}
-                if value in wanted or elsewhere or not readers.get(value):
+                if value in wanted or elsewhere or not readers.get(value) or value in graph.inside:
                     step.stored.add(value)

@@ -66,6 +66,19 @@ def mlp():
     )
 
 
+class Recurrent(nn.Module):
+    """Sequences of ten steps, through two layers of one kind, and a head on the last state."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.layers = kind(6, 16, num_layers=2, batch_first=True)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        states, _ = self.layers(x)
+        return self.head(states[:, -1])
+
+
 @pytest.fixture
 def batches():
     lamina.manual_seed(0)
@@ -90,6 +103,13 @@ def same_training(make_model, make_optimizer, batches, change=None):
 def test_twenty_steps(name, batches):
     run = same_training(mlp, OPTIMIZERS[name], batches)
     assert len(run.programs) == 1
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+def test_recurrent_networks(kind):
+    lamina.manual_seed(0)
+    batches = [(lamina.randn(5, 10, 6), lamina.randint(0, 4, (5,))) for _ in range(6)]
+    same_training(lambda: Recurrent(kind), OPTIMIZERS["adam"], batches)
 
 
 def test_random_masks_and_running_statistics(batches):

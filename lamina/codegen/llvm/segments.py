@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
-from lamina.codegen.graph import Graph, Node
+from lamina.codegen.graph import PANELS, Graph, Node
 from lamina.codegen.llvm import pool_code
 from lamina.codegen.llvm.ir import TASK, Function
 from lamina.codegen.llvm.loops import Setting, write_body, writers
 from lamina.codegen.llvm.machine import lane_count
 from lamina.codegen.llvm.moving import Mover
+from lamina.codegen.llvm.panels import PanelProduct
 from lamina.codegen.llvm.products import Product
 from lamina.codegen.memory import Plan
 from lamina.codegen.steps import Loop, Nest, Step
@@ -148,7 +149,7 @@ class Writer:
             part.after()
 
     def _product(self, callee: _Callee, node: Node) -> None:
-        product, function = Product(self._memory.graph, node), callee.function
+        product, function = _product_of(self._memory.graph, node), callee.function
         if product.addend is not None and node.results[0] not in self._memory.plan.in_place:
             product.write_start(function, callee.address)
         share = product.share(capacity())
@@ -200,9 +201,8 @@ class _Segment:
         value, offset, is_scratch = place
         if is_scratch:
             return self._mover.at(self._base_of(0), scratch[value])
-        if value in graph.inside:
-            value, start = graph.inside[value]
-            offset += start
+        value, start = graph.home_of(value)
+        offset += start
         if value in plan.slots:
             return self._mover.at(self._base_of(plan.slots[value]), offset)
         start = plan.offsets[value] + graph.values[value].lead
@@ -217,10 +217,14 @@ class _Segment:
         return self.known[slot]
 
 
+def _product_of(graph: Graph, node: Node) -> Product | PanelProduct:
+    return PanelProduct(graph, node) if node.op == PANELS else Product(graph, node)
+
+
 def share_products(steps: Sequence[Step], graph: Graph) -> bool:
     """Whether threads of our own share any product among some steps."""
     products = (step for step in steps if isinstance(step, Node))
-    return any(Product(graph, node).share(capacity()) for node in products)
+    return any(node.op != PANELS and Product(graph, node).share(capacity()) for node in products)
 
 
 def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> tuple[Function, list[Place]]:
