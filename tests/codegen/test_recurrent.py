@@ -53,7 +53,7 @@ def test_a_factor_of_several_products_is_laid_out_in_panels_once():
 
 
 @pytest.mark.parametrize(
-    "function, w",
+    ("function", "w"),
     [
         (lambda w, *rows: tuple(x @ w for x in rows), random(3, 12)),  # no whole panels
         (lambda w, *rows: tuple(x @ w for x in rows[:2]), random(3, 16)),  # too few products
@@ -132,7 +132,7 @@ def test_what_is_not_finite_goes_through_panels():
         np.testing.assert_allclose(actual, x @ w, rtol=1e-5, atol=1e-5)
 
 
-# --- parts made in place, and sums of products ----------------------------------------------------
+# --- parts made in place, and sums of products ---------------------------------------------------
 
 
 def states(w, x):
@@ -230,7 +230,7 @@ def test_neighbours_are_found_in_any_order_and_others_stay(native, order):
     np.testing.assert_allclose(found, function(*arrays), rtol=1e-5, atol=1e-5)
 
 
-# --- sinking ---------------------------------------------------------------------------------------
+# --- sinking -------------------------------------------------------------------------------------
 
 
 def test_what_is_made_of_kept_values_is_made_where_it_is_read():

@@ -37,11 +37,7 @@ def _chains(graph: Graph) -> list[list[Node]]:
     uses.update(view.value for view in graph.read_at_end())
     chain_of: dict[int, list[Node]] = {}
     for node in graph.nodes:
-        if (
-            node.kind != PRODUCT
-            or node.op != "matmul"
-            or len(graph.whole(node.results[0]).shape) > 2
-        ):
+        if node.kind != PRODUCT or len(graph.values[node.results[0]].shape) > 2:
             continue
         chain = [node]
         if node.changes is not None:
