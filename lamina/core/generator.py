@@ -114,6 +114,12 @@ class Generator(Words):
                 self._fill_blocks(flat, mean, std, wide)
         return out
 
+    def normal_by_pairs(
+        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0
+    ) -> Array:
+        """What `normal` puts into a tensor that is not contiguous."""
+        return self.normal(shape, dtype, mean, std, packed=False)
+
     def _fill_blocks(self, flat: Array, mean: float, std: float, wide: bool) -> None:
         """Fills 16 or more normal numbers, by Box-Muller over blocks of 16."""
         draw = self._doubles if wide else self._singles

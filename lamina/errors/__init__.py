@@ -56,6 +56,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L407  NegativeSize (RuntimeError)
     |-- L408  RaggedData (ValueError)
     |-- L409  BatchMismatch (ValueError)
+    |-- L410  AttentionMismatch (RuntimeError, AssertionError)
     |  dtypes
     |-- L501  DtypeError (RuntimeError)
     |-- L502  UnsupportedData (TypeError)
@@ -176,6 +177,7 @@ from .leaves import (
 from .places import Note, Place, render
 from .values import (
     AmbiguousTruth,
+    AttentionMismatch,
     BatchMismatch,
     ConcatenationMismatch,
     DimensionOutOfRange,
@@ -265,6 +267,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L407": NegativeSize,
     "L408": RaggedData,
     "L409": BatchMismatch,
+    "L410": AttentionMismatch,
     "L501": DtypeError,
     "L502": UnsupportedData,
     "L503": ArgumentTypeError,
@@ -305,6 +308,7 @@ CODES: dict[str, type[Diagnostic]] = {
 
 __all__ = [
     "AmbiguousTruth",
+    "AttentionMismatch",
     "ArgumentTypeError",
     "BackwardNotWritten",
     "BatchMismatch",

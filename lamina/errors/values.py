@@ -130,6 +130,21 @@ class BatchMismatch(LaminaError, ValueError):
 
 
 @final
+class AttentionMismatch(LaminaError, RuntimeError, AssertionError):
+    """Queries, keys, values or masks of attention do not fit together.
+
+    PyTorch raises AssertionError for some of these and RuntimeError for others.
+
+    Fails:
+        torch.nn.MultiheadAttention(5, 2)
+    Works:
+        torch.nn.MultiheadAttention(6, 2)
+    """
+
+    code = "L410"
+
+
+@final
 class IndexOutOfRange(LaminaError, IndexError):
     """An index is out of bounds for its dimension.
 

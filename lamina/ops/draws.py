@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lamina import errors
 from lamina.core import generator as streams
 from lamina.core.blame.words import this_place
@@ -27,6 +29,19 @@ def draw(
         return backend_of(place).empty(shape, kind)
     array = function(shape, kind, *args)
     return array if place is CPU else backend_of(place).constant(array)
+
+
+def draw_like(method: str, generator: Any, model: Any, kind: Any, place: device, *args: Any) -> Any:
+    """An array of random numbers in the shape of another, and in the order of its memory.
+
+    A transposed array gets the numbers that it would get untransposed, as in PyTorch.
+    """
+    steps = model.strides
+    order = sorted(range(model.ndim), key=lambda axis: -steps[axis])
+    if model.flags.c_contiguous or 0 in steps or order == list(range(model.ndim)):
+        return draw(method, generator, model.shape, kind, place, *args)
+    shape = [model.shape[axis] for axis in order]
+    return np.transpose(draw(method, generator, shape, kind, place, *args), np.argsort(order))
 
 
 def draw_for(generator: Any, array: Any, function: Any) -> Any:

@@ -12,7 +12,7 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
-from lamina.ops.draws import draw
+from lamina.ops.draws import draw, draw_like
 from lamina.ops.pointwise import mul
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]
@@ -31,15 +31,13 @@ def _check_probability(p: float) -> None:
 
 def _kept(input: Any, p: float, features: bool) -> Any:
     """1 where an element (or a channel of a sample) is kept, 0 where it is dropped."""
-    shape = input._array.shape
-    if features:
-        if len(shape) < 2:
-            raise errors.InvalidArgument(
-                "Feature dropout requires at least 2 dimensions in the input"
-            )
-        shape = (*shape[:2], *[1] * (len(shape) - 2))
-    array = draw("chosen", None, shape, input._array.dtype, input.device, 1 - p)
-    return wrap(array, None)
+    array = input._array
+    if not features:
+        return wrap(draw_like("chosen", None, array, array.dtype, input.device, 1 - p), None)
+    if array.ndim < 2:
+        raise errors.InvalidArgument("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*array.shape[:2], *[1] * (array.ndim - 2))
+    return wrap(draw("chosen", None, shape, array.dtype, input.device, 1 - p), None)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool = False) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,43 +16,61 @@ from lamina.ops.attention import scaled_dot_product_attention
 from lamina.ops.dropout import dropout
 from lamina.ops.joining import cat
 
-__all__: list[str] = []
+__all__ = ["added_mask"]
 
 
 def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> bool:
     """Whether the inputs have a batch dimension; raise if they don't fit together."""
     ndim = query.dim()
-    if ndim not in (2, 3) or key.dim() != ndim or value.dim() != ndim:
-        raise errors.InvalidArgument(
-            "query, key and value should all be 2-D (unbatched) or all 3-D (batched), but have "
-            f"{query.dim()}, {key.dim()} and {value.dim()} dimensions"
+    if ndim not in (2, 3):
+        raise errors.AttentionMismatch(
+            f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor"
+        )
+    if key.dim() != ndim or value.dim() != ndim:
+        raise errors.AttentionMismatch(
+            f"for a {ndim}-D query, expected key and value to be {ndim}-D but found {key.dim()}-D "
+            f"and {value.dim()}-D tensors respectively"
         )
     if padding is not None and padding.dim() != ndim - 1:
-        raise errors.InvalidArgument(
-            f"expected key_padding_mask to be {ndim - 1}-D, but found {padding.dim()}-D"
+        raise errors.AttentionMismatch(
+            f"for a {ndim}-D query, expected key_padding_mask to be None or {ndim - 1}-D but found "
+            f"{padding.dim()}-D"
         )
     if mask is not None:
         if mask.dim() not in (2, 3):
-            raise errors.InvalidArgument(
+            raise errors.AttentionMismatch(
                 f"attn_mask's dimension {mask.dim()} is not supported; it should be 2 or 3"
             )
-        if ndim == 2 and mask.dim() == 3 and mask.shape[0] != heads:
-            raise errors.InvalidArgument(
-                f"expected attn_mask of {heads} heads, but found {list(mask.shape)}"
+        count = heads if ndim == 2 else heads * query.shape[1]
+        wanted = (*[count] * (mask.dim() - 2), query.shape[0], key.shape[0])
+        if tuple(mask.shape) != wanted:
+            raise errors.AttentionMismatch(
+                f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}."
             )
     return ndim == 3
 
 
-def _check_options(size: int, expected: int, heads: int, is_causal: bool, mask: Any) -> None:
+def _check_options(
+    query: Any, key: Any, value: Any, expected: int, heads: int, is_causal: bool, mask: Any,
+    separate: bool,
+) -> None:  # fmt: skip
     """Raise if sizes and heads don't fit, or the mask that a hint speaks of is missing."""
     if is_causal and mask is None:
-        raise errors.InvalidArgument(
-            "Need attn_mask if specifying the is_causal hint.", help=["pass the causal mask too"]
+        raise errors.AttentionMismatch(
+            "Need attn_mask if specifying the is_causal hint.",
+            help=["pass `nn.Transformer.generate_square_subsequent_mask(length)` too"],
         )
-    if size != expected or size % heads:
-        raise errors.InvalidArgument(
-            f"was expecting embedding dimension of {expected}, divisible by num_heads={heads}, "
-            f"but got {size}"
+    size = query.shape[-1]
+    if size != expected:
+        raise errors.AttentionMismatch(
+            f"was expecting embedding dimension of {expected}, but got {size}"
+        )
+    if size % heads:
+        raise errors.AttentionMismatch(f"embed_dim {size} not divisible by num_heads {heads}")
+    places = slice(0, 2 if separate else None)
+    if key.shape[places] != value.shape[places]:
+        raise errors.AttentionMismatch(
+            f"key shape {key.shape} does not match value shape {value.shape}"
         )
 
 
@@ -62,9 +81,28 @@ def _as_batch(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     return queries, keys, keys if value is key else value.unsqueeze(1)
 
 
-def _as_added(mask: Any, like: Any) -> Any:
-    """A mask as what is added to scores: here True means "takes no part"."""
-    if mask is None or mask._array.dtype.kind != "b":
+def added_mask(mask: Any, like: Any, name: str, other: Any = None, other_name: str = "") -> Any:
+    """A mask as what is added to scores: where it says True, a key takes no part.
+
+    Args:
+        mask: of booleans or floating point numbers, or None.
+        like: the tensor whose dtype the result gets.
+        name: what the caller calls the mask.
+        other: a second mask, which should be of the same kind; a warning says so if it is not.
+        other_name: what the caller calls that one.
+    """
+    if mask is None:
+        return None
+    kind = mask._array.dtype.kind
+    if kind != "b" and not mask.is_floating_point():
+        raise errors.AttentionMismatch(f"only bool and floating types of {name} are supported")
+    if other is not None and other.dtype != mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. "
+            "Use same type for both instead.",
+            stacklevel=3,
+        )
+    if kind != "b":
         return mask
     return wrap(np.where(mask._array, -math.inf, 0).astype(like._array.dtype), None)
 
@@ -106,7 +144,7 @@ def _merged(mask: Any, padding: Any, count: int, heads: int, keys: int) -> Any:
     if padding is None:
         return mask
     if padding.shape != (count, keys):
-        raise errors.InvalidArgument(
+        raise errors.AttentionMismatch(
             f"expecting key_padding_mask shape of {(count, keys)}, but got {tuple(padding.shape)}"
         )
     spread = padding.view(count, 1, 1, keys).expand(-1, heads, -1, -1)
@@ -167,10 +205,13 @@ def multi_head_attention_forward(
         The result (L, N, E), and the weights (N, L, S) or None.
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
-    _check_options(query.shape[-1], embed_dim_to_check, num_heads, is_causal, attn_mask)
+    _check_options(
+        query, key, value, embed_dim_to_check, num_heads, is_causal, attn_mask,
+        use_separate_proj_weight,
+    )  # fmt: skip
+    padding = added_mask(key_padding_mask, query, "key_padding_mask", attn_mask, "attn_mask")
     is_causal = is_causal and key_padding_mask is None and not need_weights
-    attn_mask = None if is_causal else _as_added(attn_mask, query)
-    padding = _as_added(key_padding_mask, query)
+    attn_mask = None if is_causal else added_mask(attn_mask, query, "attn_mask")
     if not batched:
         query, key, value = _as_batch(query, key, value)
         padding = None if padding is None else padding.unsqueeze(0)

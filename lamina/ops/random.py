@@ -19,7 +19,15 @@ from lamina.core.op import ZERO
 from lamina.core.poisson_draws import poisson as poisson_counts
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
-from lamina.ops.draws import check_std, draw, draw_for, draw_integers, probabilities, source_of
+from lamina.ops.draws import (
+    check_std,
+    draw,
+    draw_for,
+    draw_integers,
+    draw_like,
+    probabilities,
+    source_of,
+)
 from lamina.ops.generators import (
     Generator,
     default_generator,
@@ -88,10 +96,9 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape, dtype and device of a tensor."""
-    return _make(
-        "rand_like", "uniform", (input.shape,), generator, dtype or input.dtype,
-        device or input.device, requires_grad, None,
-    )  # fmt: skip
+    kind, place = _kind(dtype or input.dtype), place_of_device(device or input.device)
+    array = draw_like("uniform", generator, input._array, kind, place)
+    return settle(array, "rand_like", requires_grad)
 
 
 @takes_tensors
@@ -100,10 +107,10 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape, dtype and device of a tensor."""
-    return _make(
-        "randn_like", "normal", (input.shape,), generator, dtype or input.dtype,
-        device or input.device, requires_grad, None,
-    )  # fmt: skip
+    method = "normal" if input._array.flags.c_contiguous else "normal_by_pairs"
+    kind, place = _kind(dtype or input.dtype), place_of_device(device or input.device)
+    array = draw_like(method, generator, input._array, kind, place)
+    return settle(array, "randn_like", requires_grad)
 
 
 def randint(

@@ -8,11 +8,11 @@ from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.inplace import replace_values
 from lamina.core.tensor import Tensor
-from lamina.ops.draws import check_std, draw, draw_integers, probabilities
+from lamina.ops.draws import check_std, draw_integers, draw_like, probabilities
 
 
 def _fill(self: Tensor, name: str, method: str, generator: Any, *args: Any) -> Tensor:
-    array = draw(method, generator, self.shape, self._array.dtype, self.device, *args)
+    array = draw_like(method, generator, self._array, self._array.dtype, self.device, *args)
     return replace_values(self, array, name)
 
 
@@ -33,7 +33,8 @@ def uniform_(
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with normal random numbers."""
     check_std(std)
-    return _fill(self, "normal", "normal", generator, mean, std)
+    method = "normal" if self._array.flags.c_contiguous else "normal_by_pairs"
+    return _fill(self, "normal", method, generator, mean, std)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:

@@ -32,6 +32,17 @@ MISTAKES = [
     Mistake("x.transpose(0, 7)", IndexError, "Dimension out of range"),
     Mistake("x.permute(0, 0)", RuntimeError, "duplicate dims"),
     Mistake("t.zeros(-1)", RuntimeError, "must be non-negative"),
+    Mistake("t.nn.MultiheadAttention(5, 2)", AssertionError, "must be divisible by num_heads"),
+    Mistake(
+        "t.nn.MultiheadAttention(6, 2)(x, x, x)",
+        AssertionError,
+        "was expecting embedding dimension",
+    ),
+    Mistake(
+        "t.nn.MultiheadAttention(3, 1)(x, x, x, attn_mask=t.ones(3, 3))",
+        RuntimeError,
+        "The shape of the 2D attn_mask is torch.Size([3, 3]), but should be (2, 2)",
+    ),
     # indices
     Mistake("x[5]", IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
     Mistake("x[0, 0, 0]", IndexError, "too many indices"),

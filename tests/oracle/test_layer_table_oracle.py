@@ -61,3 +61,20 @@ def test_a_layer_takes_the_same_arguments(name):
 def test_every_layer_is_in_the_table():
     missing = set(LAYERS) - {constructor.partition("(")[0] for constructor, _ in CASES}
     assert missing == WITHOUT_FORWARD
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("ends", [True, False])
+def test_padding_of_an_encoder_without_gradients(ends):
+    """In evaluation mode PyTorch computes with nested tensors: padded ends come out as zeros."""
+    mask = [[False, False, True, True] if ends else [False, True, False, True], [False] * 4]
+    results = []
+    for library in (lamina, torch):
+        library.manual_seed(0)
+        nn = library.nn
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        stack = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8)).eval()
+        with library.no_grad():
+            x = library.randn(2, 4, 8)
+            results.append([stack(x, src_key_padding_mask=library.tensor(mask)).numpy()])
+    same(*results)
