@@ -1,4 +1,4 @@
-"""The command line: `lamina demo`, `lamina bench`."""
+"""The command line: `lamina run`, `lamina demo`, `lamina bench`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"lamina {lamina.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    _add_run(commands)
     demo = commands.add_parser(
         "demo",
         help="show the leaf rules, then train a classifier on handwritten digits",
@@ -32,6 +33,32 @@ def build_parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     _add_bench(commands)
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a program for PyTorch: `import torch` means Lamina in it",
+        description="Run a program as `python` does, with `import torch` meaning Lamina.",
+        usage="lamina run [--missing] (program [arguments ...] | -m module [arguments ...])",
+    )
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="run nothing: list what the program, and what it imports from its own folder, uses "
+        "that Lamina lacks; the exit status is 1 if something certainly is",
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="module",
+        help="a module to run, as in `python -m`",
+    )
+    parser.add_argument(
+        "program", nargs=argparse.REMAINDER, help="a file, or a folder with a `__main__.py`"
+    )
+    parser.set_defaults(run=_run, parser=parser)
 
 
 def _add_bench(commands: Any) -> None:
@@ -59,6 +86,24 @@ def _count(text: str) -> int:
     return number
 
 
+def _run(options: argparse.Namespace) -> int:
+    from lamina.torch_alias import missing, running  # only this command needs them
+
+    words = options.module or options.program
+    if not words:
+        options.parser.error("which program?")
+    as_module = bool(options.module)
+    try:
+        if options.missing:
+            return missing.command(words[0], as_module)
+        run = running.run_module if as_module else running.run_script
+        run(words[0], words[1:])
+    except running.CannotRun as error:
+        print(f"lamina: {error}", file=sys.stderr)
+        return 1 if as_module else 2
+    return 0
+
+
 def _bench(options: argparse.Namespace) -> int:
     from lamina.bench import command  # only this command needs it
 
@@ -77,6 +122,8 @@ def _demo(options: argparse.Namespace) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 if it did what it promises."""
     options = build_parser().parse_args(arguments)
+    if options.run is _run:  # what the program raises is the program's own affair
+        return _run(options)
     try:
         status: int = options.run(options)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough

@@ -97,6 +97,10 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L903  CaptureError (RuntimeError)
     |-- L905  FileFormatError (RuntimeError)
     |-- L906  DistributedError (RuntimeError)
+    |-- L911  MissingName (AttributeError)
+    |-- L912  MissingImport (ImportError)
+    |-- L913  MissingModule (ModuleNotFoundError)
+    |-- L914  TorchIsLoaded (RuntimeError)
 
     LaminaWarning (UserWarning)
     |-- L110  NonLeafGradWarning
@@ -141,6 +145,12 @@ from .graph import (
     SaveForBackwardMisuse,
     UnusedInput,
     WrongNumberOfGradients,
+)
+from .imports import (
+    MissingImport,
+    MissingModule,
+    MissingName,
+    TorchIsLoaded,
 )
 from .kinds import (
     ArgumentTypeError,
@@ -304,6 +314,10 @@ CODES: dict[str, type[Diagnostic]] = {
     "L904": CaptureWarning,
     "L905": FileFormatError,
     "L906": DistributedError,
+    "L911": MissingName,
+    "L912": MissingImport,
+    "L913": MissingModule,
+    "L914": TorchIsLoaded,
 }
 
 __all__ = [
@@ -346,10 +360,10 @@ __all__ = [
     "InferenceTensorError",
     "InvalidArgument",
     "InvalidDevice",
-    "InvalidThreadCount",
     "InvalidDtype",
     "InvalidGradient",
     "InvalidIndex",
+    "InvalidThreadCount",
     "InvalidValue",
     "LaminaError",
     "LaminaWarning",
@@ -359,6 +373,9 @@ __all__ = [
     "MatmulShapeMismatch",
     "MissingAttribute",
     "MissingExtra",
+    "MissingImport",
+    "MissingModule",
+    "MissingName",
     "ModuleNotInitialized",
     "MultiViewModified",
     "NanGradient",
@@ -396,6 +413,7 @@ __all__ = [
     "ShapeMismatch",
     "SimulatedCudaUnavailable",
     "StateDictMismatch",
+    "TorchIsLoaded",
     "UnsupportedData",
     "UnusedInput",
     "ViewOfLeafModified",

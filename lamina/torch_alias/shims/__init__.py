@@ -1,0 +1,1 @@
+"""Modules of PyTorch's that Lamina has only for programs that ask: what they say on one CPU."""

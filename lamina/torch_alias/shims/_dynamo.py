@@ -1,0 +1,37 @@
+"""`torch._dynamo`: the switches that programs set are kept, and change nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from lamina.torch_alias.shims.compiler import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+    list_backends,
+    reset,
+)
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "mark_dynamic",
+    "reset",
+]
+
+config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False)
+
+
+def graph_break(msg: str = "") -> None:
+    """Nothing: what cannot be recorded shows by itself."""
+
+
+def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
+    """Nothing: a new shape is recorded anew."""

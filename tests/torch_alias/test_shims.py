@@ -1,0 +1,87 @@
+"""Modules that exist for programs which ask: what they answer on one CPU."""
+
+import multiprocessing
+
+import pytest
+
+import lamina
+from lamina.torch_alias.shims.torch_version import TorchVersion
+
+
+def test_the_version_compares_as_one(alias):
+    import torch
+
+    assert torch.__version__ == "2.13.0+lamina"
+    assert torch.__version__ > "2.2"
+    assert torch.__version__ >= (2, 13)
+    assert torch.__version__.split(".")[:2] == ["2", "13"]
+    assert torch.version.__version__ is torch.__version__
+    assert torch.version.cuda is None
+
+
+@pytest.mark.parametrize(
+    ("other", "order"),
+    [("2.13", 1), ("2.13.0", 1), ("2.13.0+lamina", 0), ((2, 13), 1), ("2.13.0+cpu", 1),
+     ("2.14.0a0", -1), ("2.13.0rc1", 1), ("2.13.0.post1", -1), ("1.9", 1), ((2, 13, 1), -1),
+     ([2, 13], 1), ("x", -1)],
+)  # fmt: skip
+def test_the_order_of_versions(other, order):
+    version = TorchVersion("2.13.0+lamina")
+    found = (version < other, version <= other, version == other, version >= other, version > other)
+    assert found == (order < 0, order <= 0, order == 0, order >= 0, order > 0)
+    assert (version != other) is (order != 0)
+
+
+def test_multiprocessing_is_pythons(alias):
+    import torch.multiprocessing as mp
+
+    assert mp.Queue == multiprocessing.Queue
+    mp.set_sharing_strategy("file_system")
+    assert mp.get_sharing_strategy() == "file_system"
+
+
+def test_hub_refuses_with_a_repair(alias):
+    import torch
+
+    with pytest.raises(NotImplementedError, match=r"give the file to `torch.load`"):
+        torch.hub.load_state_dict_from_url("https://host/weights.pt")
+    with pytest.raises(NotImplementedError, match=r"import its `resnet` as a module"):
+        torch.hub.load("owner/name", "resnet")
+
+
+def test_the_folder_of_hub(alias, monkeypatch):
+    import torch
+
+    monkeypatch.setenv("TORCH_HOME", "/somewhere")
+    assert torch.hub.get_dir() == "/somewhere/hub"
+
+
+def test_the_compiler_can_be_asked(alias):
+    import torch
+    import torch._dynamo
+
+    assert torch.compiler.is_compiling() is False
+    assert torch.compiler.disable(len) is len
+    assert torch.compiler.disable()(len) is len
+    torch._dynamo.config.suppress_errors = True
+    assert torch._dynamo.config.suppress_errors is True
+
+
+def test_typename(alias):
+    import torch
+
+    assert torch.typename(torch.ones(1)) == "torch.FloatTensor"
+    assert torch.typename(3) == "int"
+
+
+def test_a_number_becomes_a_tuple(alias):
+    from torch.nn.modules.utils import _pair, _single
+
+    assert (_pair(3), _pair([1, 2]), _single(4)) == ((3, 3), (1, 2), (4,))
+
+
+def test_configuration_is_text(alias):
+    import torch
+
+    assert "NumPy" in torch.__config__.show()
+    assert str(lamina.get_num_threads()) in torch.__config__.parallel_info()
