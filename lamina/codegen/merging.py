@@ -14,15 +14,18 @@ from lamina.codegen.steps import MOST_NODES, SMALL_LOOP, Loop, Step
 
 def merge_loops(graph: Graph, steps: list[Step], homes: dict[int, int]) -> list[Step]:
     """The steps, with each loop in the one before it where that is allowed and saves memory."""
-    merged: list[Step] = []
-    for step in steps:
-        last = merged[-1] if merged else None
-        if isinstance(step, Loop) and isinstance(last, Loop) and _go(graph, last, step, homes):
-            last.nodes += step.nodes
-            last.touched |= step.touched
-        else:
-            merged.append(step)
-    return merged
+    while True:
+        merged: list[Step] = []
+        for step in steps:
+            last = merged[-1] if merged else None
+            if isinstance(step, Loop) and isinstance(last, Loop) and _go(graph, last, step, homes):
+                last.nodes += step.nodes
+                last.touched |= step.touched
+            else:
+                merged.append(step)
+        if len(merged) == len(steps):
+            return merged
+        steps = merged  # a loop that has grown may share something with the one before it
 
 
 def _go(graph: Graph, first: Loop, second: Loop, homes: dict[int, int]) -> bool:

@@ -164,14 +164,17 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
         elif isinstance(value, list):
             arrays[position] = [item._array for item in value]
     half = None
+    recorder = current_recorder() if door.is_watched else None
     try:
+        if recorder is not None:  # before their dtypes change: what is cast must be an input
+            arrays = [_lift(recorder, a) for a in arrays]
         if op.check is not None:
             op.check(*[arrays[position] for position in op.tensor_positions])
         if op.dtypes is not KEEP:
             promote(arrays, op.tensor_positions, op.dtypes is TO_FLOAT)
         if op.halves_in_float:
             half = widen_halves(arrays, op.tensor_positions)
-        if door.is_watched and (recorder := current_recorder()) is not None:
+        if recorder is not None:  # numbers have become arrays
             arrays = [_lift(recorder, a) for a in arrays]
         by_name = dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
         # Infinities and NaNs are results like any other; NumPy would warn of them.

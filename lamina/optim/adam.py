@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Final
 
-from lamina import dtypes
 from lamina.core.tensor import Tensor
-from lamina.devices import current_recorder
-from lamina.errors import OptimizerArgumentError
-from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
-from lamina.ops.data import tensor
-from lamina.optim.optimizer import Optimizer, nonnegative
-from lamina.optim.updates import Row, Update
+from lamina.optim.elementwise import ElementwiseOptimizer, number_of, one_number
+from lamina.optim.optimizer import check_betas, check_lr, check_nonnegative
+from lamina.optim.updates import Formula
 
 __all__ = ["Adam", "AdamW"]
 
 
-def _check_settings(lr: Any, betas: tuple[Any, Any], eps: float, weight_decay: float) -> None:
-    nonnegative(lr=lr)
-    if not eps >= 0:
-        raise OptimizerArgumentError(f"Invalid epsilon value: {eps}", help=["eps must be >= 0"])
-    for i, beta in enumerate(betas):
-        if not isinstance(beta, Tensor) and not 0.0 <= beta < 1.0:
-            raise OptimizerArgumentError(
-                f"Invalid beta parameter at index {i}: {beta}",
-                help=["both betas lie between 0 and 1; (0.9, 0.999) is usual"],
-            )
-    nonnegative(weight_decay=weight_decay)
-
-
-class Adam(Optimizer):
+class Adam(ElementwiseOptimizer):
     """Steps by the mean of past gradients, divided by the root of their mean square.
 
         m = beta1 * m + (1 - beta1) * g
@@ -80,7 +63,9 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        _check_settings(lr, betas, eps, weight_decay)
+        check_lr(lr)
+        check_betas(betas)
+        check_nonnegative(eps=eps, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -96,62 +81,41 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        absent = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False}
-        absent |= {"differentiable": False, "fused": None, "decoupled_weight_decay": False}
-        for group in self.param_groups:
-            for name, value in absent.items():
-                group.setdefault(name, value)
+    _added_later: ClassVar = {
+        "amsgrad": False,
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
 
-    def _start(self, param: Tensor, state: dict[str, Any], amsgrad: bool) -> None:
-        is_double = dtypes.get_default_dtype() is dtypes.float64
-        state["step"] = tensor(0.0, dtype=dtypes.float64 if is_double else dtypes.float32)
-        state["exp_avg"] = zeros_like(param)
-        state["exp_avg_sq"] = zeros_like(param)
-        if amsgrad:
-            state["max_exp_avg_sq"] = zeros_like(param)
+    def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        names = ("exp_avg", "exp_avg_sq") + ("max_exp_avg_sq",) * group["amsgrad"]
+        return {"step": one_number(param, group)} | {name: zeros_like(param) for name in names}
 
-    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
-        rows: list[Row] = []
-        for param, grad in pairs:
-            self._prepare(param, grad, group, rows)
-        _step.all(rows)
+    def _formula(self, group: dict[str, Any]) -> Formula:
+        return _step_of_largest if group["amsgrad"] else _step
 
-    def _prepare(self, param: Tensor, grad: Tensor, group: dict[str, Any], rows: list[Row]) -> None:
-        """Append what a step is for one parameter, or make it at once where it is unusual."""
-        state = self.state[param]
-        if not state:
-            self._start(param, state, group["amsgrad"])
+    def _given(
+        self, state: dict[str, Any], group: dict[str, Any]
+    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
         beta1, beta2 = group["betas"]
-        lr, weight_decay = group["lr"], group["weight_decay"]
-        step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
-        if group["maximize"]:
-            grad = -grad
-        step.add_(1)
-        if weight_decay != 0:
-            if group["decoupled_weight_decay"]:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
-        largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
-        if param.is_complex():
-            # Real and imaginary part are two numbers to Adam, each with its own scale.
-            param, grad, mean, square = (view_as_real(t) for t in (param, grad, mean, square))
-            largest = None if largest is None else view_as_real(largest)
+        lr = group["lr"]
+        count = number_of(state["step"].add_(1), lr)
+        step_size, root = lr / (1 - beta1**count), (1 - beta2**count) ** 0.5
+        names = _LARGEST if group["amsgrad"] else _MEANS
+        numbers = (1 - beta1, beta2, 1 - beta2, step_size, root, group["eps"])
+        return tuple(state[name] for name in names), numbers
 
-        shares = (1 - beta1, beta2, 1 - beta2)
-        scales = (*_bias_corrections(step, lr, beta1, beta2, param), group["eps"])
-        if largest is None:
-            rows.append(Row((grad,), (mean, square, param), (*shares, *scales)))
-            return
-        _take_in.all([Row((grad,), (mean, square), shares)])
-        largest.copy_(largest.maximum(square))
-        _descend.all([Row((mean, largest), (param,), scales)])
+
+_MEANS: Final = ("exp_avg", "exp_avg_sq")
+_LARGEST: Final = (*_MEANS, "max_exp_avg_sq")
 
 
 def _averaged(
-    F: Any, grad: Any, mean: Any, square: Any, share: Any, square_kept: Any, square_share: Any
+    grad: Any, mean: Any, square: Any, share: Any, square_kept: Any, square_share: Any
 ) -> None:
     mean += (grad - mean) * share
     square *= square_kept
@@ -164,31 +128,17 @@ def _descended(
     param -= mean * step_size / (F.sqrt(square) / root + eps)
 
 
-def _stepped(F: Any, grad: Any, mean: Any, square: Any, param: Any, *numbers: Any) -> None:
-    _averaged(F, grad, mean, square, *numbers[:3])
+def _step(F: Any, grad: Any, mean: Any, square: Any, param: Any, *numbers: Any) -> None:
+    _averaged(grad, mean, square, *numbers[:3])
     _descended(F, mean, square, param, *numbers[3:])
 
 
-_take_in, _descend, _step = Update(_averaged), Update(_descended), Update(_stepped)
-
-
-def _bias_corrections(
-    step: Tensor, lr: Any, beta1: float, beta2: float, param: Tensor
-) -> tuple[Any, Any]:
-    """Return `lr / (1 - beta1**step)` and `sqrt(1 - beta2**step)`.
-
-    The same arithmetic on a Python number or, in a step that is being captured, on tensors, so
-    that the program holds for every step number. Both are in float64: in float32, `1 - 0.999**t`
-    would lose five of its digits to cancellation in the first steps.
-    """
-    if current_recorder() is None and not isinstance(lr, Tensor):
-        count = step.item()
-        return lr / (1 - beta1**count), (1 - beta2**count) ** 0.5
-    count = step.to(dtype=dtypes.float64)
-    step_size = lr / (1 - beta1**count)
-    root = (1 - beta2**count) ** 0.5
-    place, dtype = param.device, param.dtype
-    return step_size.to(device=place, dtype=dtype), root.to(device=place, dtype=dtype)
+def _step_of_largest(
+    F: Any, grad: Any, mean: Any, square: Any, largest: Any, param: Any, *numbers: Any
+) -> None:
+    _averaged(grad, mean, square, *numbers[:3])
+    F.assign(largest, F.maximum(largest, square))
+    _descended(F, mean, largest, param, *numbers[3:])
 
 
 class AdamW(Adam):

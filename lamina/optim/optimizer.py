@@ -294,9 +294,10 @@ class Optimizer:
             changed = pre_hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
-        self.param_groups, self.state = loaded_state(
+        groups, state = loaded_state(
             self.param_groups, deepcopy(state_dict["param_groups"]), state_dict["state"]
         )
+        self.__setstate__({"state": state, "param_groups": groups})
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
 
@@ -381,11 +382,32 @@ def _params_and_names(given: Any) -> tuple[list[Any], list[str]]:
     return [entry[1] if isinstance(entry, tuple) else entry for entry in entries], names
 
 
-def nonnegative(**settings: Any) -> None:
+def check_lr(lr: Any, message: str = "Invalid learning rate: {}") -> None:
+    """Check that a learning rate is a number of at least 0, or a tensor of one."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise OptimizerArgumentError(
+            "Tensor lr must be 1-element",
+            help=["one rate for each group of parameters: pass groups, each with its `lr`"],
+        )
+    if not isinstance(lr, Tensor) and not lr >= 0:
+        raise OptimizerArgumentError(message.format(lr), help=["lr must be >= 0"])
+
+
+def check_nonnegative(**settings: Any) -> None:
     """Check that each setting is a number (or tensor) of at least 0; names as in the messages."""
     for name, value in settings.items():
-        if isinstance(value, Tensor):
-            continue
-        if not value >= 0:
-            label = "learning rate" if name == "lr" else name
-            raise OptimizerArgumentError(f"Invalid {label}: {value}", help=[f"{name} must be >= 0"])
+        if not isinstance(value, Tensor) and not value >= 0:
+            label = "epsilon" if name == "eps" else name
+            raise OptimizerArgumentError(
+                f"Invalid {label} value: {value}", help=[f"{name} must be >= 0"]
+            )
+
+
+def check_betas(betas: Any) -> None:
+    """Check that both shares of running means lie between 0 and 1."""
+    for i, beta in enumerate(betas):
+        if not isinstance(beta, Tensor) and not 0.0 <= beta < 1.0:
+            raise OptimizerArgumentError(
+                f"Invalid beta parameter at index {i}: {beta}",
+                help=["both betas lie between 0 and 1; (0.9, 0.999) is usual"],
+            )

@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
-from lamina.optim.optimizer import Optimizer, nonnegative
+from lamina.optim.optimizer import Optimizer, check_lr, check_nonnegative
 from lamina.optim.updates import Row, Update
 
 __all__ = ["SGD"]
@@ -59,7 +59,8 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        nonnegative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_lr(lr)
+        check_nonnegative(momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise OptimizerArgumentError(
                 "Nesterov momentum requires a momentum and zero dampening",

@@ -17,13 +17,16 @@ import numpy as np
 from lamina.codegen.fused import FlatFunction
 from lamina.core.inplace import is_data
 from lamina.core.modes import door, state
-from lamina.core.op import raw, traced
+from lamina.core.op import offer, raw, traced
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of
 from lamina.core.versions import INFERENCE
+from lamina.ops.filling import copy_
 
 Formula = Callable[..., None]
+
+offer("assign", np.copyto, copy_)
 
 
 class Row(NamedTuple):
@@ -38,11 +41,17 @@ class Row(NamedTuple):
 class Update:
     """A formula `(F, *sources, *targets, *numbers)` as a function of tensors.
 
-    `F` has the operations by name. Targets are written with `+=` and the like, sources only read.
+    `F` has the operations by name. Targets are written with `+=` and the like, or with `F.assign`;
+    sources are only read.
+
+    Args:
+        formula: As above.
+        writes: How often it writes the last target, for the count of that tensor's changes.
     """
 
-    def __init__(self, formula: Formula) -> None:
+    def __init__(self, formula: Formula, writes: int = 1) -> None:
         self._formula = formula
+        self._writes_more = writes - 1
         self._loop = FlatFunction(functools.partial(formula, raw))
 
     def all(self, rows: Sequence[Row]) -> None:
@@ -59,7 +68,7 @@ class Update:
                 self._formula(traced, *row.sources, *row.targets, *row.numbers)
                 continue
             ready.setdefault((arrays[0].dtype, row.numbers), []).append(arrays)
-            for target in row.targets:
+            for target in row.targets + row.targets[-1:] * self._writes_more:
                 cell_of(target).bump(code, lasti)
         for (_, numbers), alike in ready.items():
             self._loop(alike, numbers)

@@ -8,6 +8,24 @@ import lamina.nn.functional as F
 from lamina import nn
 from lamina.compiler import compile
 
+
+
+class _Both:
+    """Muon for the matrices and Adam for the rest, as Muon is used."""
+
+    def __init__(self, params):
+        self.muon = lamina.optim.Muon([p for p in params if p.dim() == 2], lr=1e-2)
+        self.rest = lamina.optim.Adam([p for p in params if p.dim() != 2], lr=1e-2)
+
+    def zero_grad(self):
+        self.muon.zero_grad()
+        self.rest.zero_grad()
+
+    def step(self):
+        self.muon.step()
+        self.rest.step()
+
+
 OPTIMIZERS = {
     "sgd": lambda p: lamina.optim.SGD(p, lr=0.1),
     "momentum": lambda p: lamina.optim.SGD(
@@ -16,6 +34,21 @@ OPTIMIZERS = {
     "adam": lambda p: lamina.optim.Adam(p, lr=1e-2),
     "amsgrad": lambda p: lamina.optim.Adam(p, lr=1e-2, amsgrad=True, weight_decay=0.01),
     "adamw": lambda p: lamina.optim.AdamW(p, lr=1e-2),
+    "adagrad": lambda p: lamina.optim.Adagrad(p, lr=1e-2, lr_decay=0.1),
+    "adadelta": lambda p: lamina.optim.Adadelta(p, lr=0.5, eps=1e-3, weight_decay=0.01),
+    "adamax": lambda p: lamina.optim.Adamax(p, lr=1e-2),
+    "rmsprop": lambda p: lamina.optim.RMSprop(p, lr=1e-3, maximize=True),
+    "centered": lambda p: lamina.optim.RMSprop(
+        p, lr=1e-3, alpha=0.9, eps=1e-2, centered=True, momentum=0.5
+    ),
+    "rprop": lambda p: lamina.optim.Rprop(p, lr=1e-3, step_sizes=(1e-4, 1e-2)),
+    "asgd": lambda p: lamina.optim.ASGD(p, lr=0.1, lambd=0.01, t0=5),
+    "nadam": lambda p: lamina.optim.NAdam(
+        p, lr=1e-2, weight_decay=0.01, decoupled_weight_decay=True
+    ),
+    "radam": lambda p: lamina.optim.RAdam(p, lr=1e-2),
+    "adafactor": lambda p: lamina.optim.Adafactor(p, lr=1e-2, weight_decay=0.01),
+    "muon": lambda p: _Both(list(p)),
 }  # fmt: skip
 
 
@@ -85,23 +118,28 @@ def batches():
     return [(lamina.randn(12, 8), lamina.randint(0, 4, (12,))) for _ in range(20)]
 
 
-def same_training(make_model, make_optimizer, batches, change=None):
+def same_training(make_model, make_optimizer, batches, change=None, tolerance=2e-5):
     eager, model, _ = trained(make_model, make_optimizer, batches, False, change)
     losses, twin, run = trained(make_model, make_optimizer, batches, True, change)
-    np.testing.assert_allclose(losses, eager, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(losses, eager, rtol=tolerance, atol=tolerance / 20)
     for (name, a), (_, b) in zip(
         model.state_dict().items(), twin.state_dict().items(), strict=True
     ):
-        np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=2e-4, atol=2e-5, err_msg=name)
+        np.testing.assert_allclose(
+            b.numpy(), a.numpy(), rtol=10 * tolerance, atol=tolerance, err_msg=name
+        )
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
-        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), rtol=2e-3, atol=2e-5)
+        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), rtol=100 * tolerance, atol=tolerance)
         assert a._version == b._version
     return run
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_twenty_steps(name, batches):
-    run = same_training(mlp, OPTIMIZERS[name], batches)
+    # A rounding may turn out otherwise in Muon's bfloat16.
+    run = same_training(
+        mlp, OPTIMIZERS[name], batches, tolerance=1e-3 if name == "muon" else 2e-5
+    )
     assert len(run.programs) == 1
 
 

@@ -128,3 +128,19 @@ def test_a_rule_that_needs_values_says_where_it_was_recorded():
     with capture(), pytest.raises(lamina.errors.CaptureError, match="MaskedScatter") as caught:
         z.sum().backward()
     assert "masked_scatter(lamina.zeros(3), mask, y)" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [lamina.float32, lamina.bfloat16, lamina.int64])
+def test_a_concrete_tensor_that_is_cast_on_the_way_is_an_input(kind):
+    reached = lamina.tensor([3, 4], dtype=kind)
+    other = lamina.ones(2, dtype=lamina.float64)
+    with capture() as recorder:
+        result = reached * other
+        reached.mul_(2)
+    assert any(array is reached._array for array in recorder.inputs)
+    arrays = [np.array(array) for array in recorder.inputs]
+    place = next(k for k, array in enumerate(recorder.inputs) if array is reached._array)
+    arrays[place] = np.array([5, 6]).astype(arrays[place].dtype)
+    (replayed,) = recorder.replay(arrays, [result._array])
+    assert replayed.tolist() == [5.0, 6.0]
+    assert arrays[place].astype(float).tolist() == [10.0, 12.0]

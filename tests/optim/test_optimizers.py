@@ -9,9 +9,12 @@ import pytest
 import lamina as torch
 from lamina.optim import lr_scheduler
 
-RECORDED = json.loads(
-    (Path(__file__).parents[1] / "nn" / "recorded_nn.json").read_text(encoding="utf-8")
-)
+def recorded(path):
+    return json.loads((Path(__file__).parents[1] / path).read_text(encoding="utf-8"))
+
+
+RECORDED = recorded("nn/recorded_nn.json")
+OPTIMIZERS = RECORDED["optimizers"] + recorded("optim/recorded_optim.json")["optimizers"]
 
 
 def named(cases):
@@ -23,7 +26,7 @@ def assert_close(found, expected, tolerance=1e-6):
     assert torch.allclose(found.detach(), wanted, rtol=tolerance, atol=tolerance)
 
 
-@named(RECORDED["optimizers"])
+@named(OPTIMIZERS)
 def test_hundred_steps(case):
     """After 100 steps, parameters, state, layout and repr are PyTorch's."""
     torch.manual_seed(1)

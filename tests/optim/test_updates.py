@@ -5,7 +5,21 @@ import pytest
 
 import lamina
 from lamina.codegen import fused
-from lamina.optim import SGD, Adam, AdamW
+from lamina.codegen.later import is_available
+from lamina.optim import (
+    ASGD,
+    SGD,
+    Adadelta,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    NAdam,
+    RAdam,
+    RMSprop,
+    Rprop,
+    elementwise,
+)
 
 MAKERS = [
     lambda params: SGD(params, lr=0.1),
@@ -14,6 +28,15 @@ MAKERS = [
     lambda params: Adam(params, lr=0.01),
     lambda params: Adam(params, lr=0.01, amsgrad=True, weight_decay=0.1),
     lambda params: AdamW(params, lr=0.01),
+    lambda params: Adagrad(params, lr=0.1, weight_decay=0.1),
+    lambda params: Adadelta(params, eps=1e-3),
+    lambda params: Adamax(params, lr=0.1),
+    lambda params: RMSprop(params, lr=0.1, maximize=True),
+    lambda params: RMSprop(params, lr=0.1, centered=True, momentum=0.9, eps=0.1),
+    lambda params: Rprop(params, lr=0.1),
+    lambda params: ASGD(params, lr=0.1, lambd=0.1, t0=2),
+    lambda params: NAdam(params, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True),
+    lambda params: RAdam(params, lr=0.1, betas=(0.9, 0.7)),
 ]
 SIZES = [3, 1023, 1024, 20_000, 70_001]
 
@@ -53,6 +76,27 @@ def test_whole_arrays_give_what_operations_on_tensors_give(make, kind, monkeypat
     digits = 1e-5 if kind == np.float32 else 1e-12
     for a, e in zip(actual, expected, strict=True):
         np.testing.assert_allclose(a, e, rtol=digits, atol=digits)
+
+
+@pytest.mark.skipif(not is_available(), reason="needs llvmlite")
+@pytest.mark.parametrize("make", MAKERS[3:])
+def test_a_step_is_one_loop_of_machine_code(make, monkeypatch):
+    """Decay of weights and climbing included."""
+    monkeypatch.setattr(fused, "WORK_BEFORE", 0)
+    elementwise._update.cache_clear()
+    made = []
+    real = elementwise.Update
+
+    def update(*args):
+        made.append(real(*args))
+        return made[-1]
+
+    monkeypatch.setattr(elementwise, "Update", update)
+    values, gradients = example(np.float32)
+    steps(make, fresh(values), gradients)
+    elementwise._update.cache_clear()
+    (loops,) = [update._loop._loops for update in made]
+    assert all(loops.values())
 
 
 @pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")

@@ -1,0 +1,147 @@
+"""The base of optimizers that update each element by one formula.
+
+A formula is a function `(F, grad, *targets, *numbers)` as in `updates`, with the parameter as the
+last target. What most optimizers share stands here and becomes part of it: climbing instead of
+descending, decay of weights, the count of steps, and complex parameters, whose real and imaginary
+part are two numbers.
+
+The numbers of a formula may depend on the count of steps. They are computed by the same arithmetic
+on Python numbers or, in a step that is being captured, on tensors, so that the program holds for
+every step. So what chooses among them is `chosen`, `larger` or `smaller`, and no `if`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, ClassVar
+
+from lamina import dtypes
+from lamina.core.tensor import Tensor
+from lamina.devices import current_recorder
+from lamina.ops.comparison import where
+from lamina.ops.complex_numbers import view_as_real
+from lamina.ops.data import tensor
+from lamina.optim.optimizer import Optimizer
+from lamina.optim.updates import Formula, Row, Update
+
+__all__ = ["ElementwiseOptimizer", "chosen", "larger", "number_of", "one_number", "smaller"]
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimizer whose step is one formula for each element of a parameter."""
+
+    _added_later: ClassVar[dict[str, Any]] = {}
+    """Settings that states saved by early versions do not have."""
+    _writes: ClassVar[int] = 1
+    """How often the formula writes the parameter."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self._added_later.items():
+                group.setdefault(name, value)
+            for param in group["params"]:
+                saved = self.state.get(param, {})
+                if "step" in saved and not isinstance(saved["step"], Tensor):
+                    saved["step"] = one_number(param, group, float(saved["step"]))
+
+    def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """What is remembered of a parameter before its first step."""
+        raise NotImplementedError
+
+    def _formula(self, group: dict[str, Any]) -> Formula:
+        """The formula for the settings of a group."""
+        raise NotImplementedError
+
+    def _given(
+        self, state: dict[str, Any], group: dict[str, Any]
+    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
+        """What the formula writes of a parameter's state, and its numbers, for one more step."""
+        raise NotImplementedError
+
+    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
+        decay = group.get("weight_decay", 0)
+        is_apart = group.get("decoupled_weight_decay", False)
+        kind = _NO_DECAY if decay == 0 else _APART if is_apart else _ADDED
+        rows: list[Row] = []
+        for param, grad in pairs:
+            state = self.state[param]
+            if not state:
+                state.update(self._start(param, group))
+            targets, numbers = self._given(state, group)
+            if kind:
+                numbers += (1 - group["lr"] * decay if kind is _APART else decay,)
+            if param.is_complex():
+                targets = tuple(view_as_real(t) if t.is_complex() else t for t in targets)
+                param, grad = view_as_real(param), view_as_real(grad)
+            numbers = tuple(
+                n.to(device=param.device, dtype=param.dtype) if isinstance(n, Tensor) else n
+                for n in numbers
+            )
+            rows.append(Row((grad,), (*targets, param), numbers))
+        if rows:
+            count = len(rows[0].targets)
+            is_climbing = bool(group["maximize"])
+            _update(self._formula(group), count, self._writes, is_climbing, kind).all(rows)
+
+
+_NO_DECAY, _ADDED, _APART = "", "added to the gradient", "apart from the gradient"
+
+
+@functools.cache
+def _update(
+    formula: Formula, targets: int, writes: int, is_climbing: bool, decay: str
+) -> Update:
+    """A formula together with what the settings of a group add to it."""
+
+    def whole(F: Any, grad: Any, *given: Any) -> None:
+        param, numbers = given[targets - 1], given[targets:]
+        if is_climbing:
+            grad = -grad
+        if decay is _ADDED:
+            grad = grad + param * numbers[-1]
+        elif decay is _APART:
+            param *= numbers[-1]
+        if decay:
+            numbers = numbers[:-1]
+        formula(F, grad, *given[:targets], *numbers)
+
+    return Update(whole, writes + (decay is _APART))
+
+
+def one_number(param: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:
+    """A number in an optimizer's state, such as a count of steps: in host memory if it may be."""
+    is_double = dtypes.get_default_dtype() is dtypes.float64
+    with_param = group.get("capturable") or group.get("fused")
+    return tensor(
+        value,
+        dtype=dtypes.float64 if is_double else dtypes.float32,
+        device=param.device if with_param else "cpu",
+    )
+
+
+def number_of(state: Tensor, *settings: Any) -> Any:
+    """The value of a number in a state: Python's, or a tensor where values must not be read.
+
+    In float64: in float32, `1 - 0.999**t` would lose five of its digits in the first steps.
+    """
+    if current_recorder() is None and not any(isinstance(s, Tensor) for s in settings):
+        return state.item()
+    return state.to(dtype=dtypes.float64)
+
+
+def chosen(condition: Any, one: Any, other: Any) -> Any:
+    """`one` where a condition on numbers holds, else `other`."""
+    if isinstance(condition, Tensor):
+        return where(condition, one, other)
+    return one if condition else other
+
+
+def larger(number: Any, least: Any) -> Any:
+    """A number, but no less than another one."""
+    return number.clamp(min=least) if isinstance(number, Tensor) else max(number, least)
+
+
+def smaller(number: Any, most: Any) -> Any:
+    """A number, but no more than another one."""
+    return number.clamp(max=most) if isinstance(number, Tensor) else min(number, most)
