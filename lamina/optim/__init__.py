@@ -1,6 +1,6 @@
 """Optimizers: each one's formula is written once, as plain arithmetic on tensors."""
 
-from lamina.optim import lr_scheduler
+from lamina.optim import lr_scheduler, swa_utils
 from lamina.optim.adadelta import Adadelta
 from lamina.optim.adafactor import Adafactor
 from lamina.optim.adagrad import Adagrad
@@ -19,5 +19,5 @@ from lamina.optim.sgd import SGD
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

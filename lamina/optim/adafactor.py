@@ -10,7 +10,8 @@ from lamina.errors import NotSupported, OptimizerArgumentError
 from lamina.ops.creation import zeros_like
 from lamina.ops.dtype_info import finfo
 from lamina.optim.elementwise import number_of, one_number, smaller
-from lamina.optim.optimizer import Optimizer, check_lr
+from lamina.optim.optimizer import Optimizer
+from lamina.optim.settings import check_lr
 
 __all__ = ["Adafactor"]
 

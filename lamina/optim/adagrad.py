@@ -8,7 +8,7 @@ from lamina.core.tensor import Tensor
 from lamina.errors import NotSupported
 from lamina.ops.creation import full_like
 from lamina.optim.elementwise import ElementwiseOptimizer, number_of, one_number
-from lamina.optim.optimizer import check_lr, check_nonnegative
+from lamina.optim.settings import check_lr, check_nonnegative
 from lamina.optim.updates import Formula
 
 __all__ = ["Adagrad"]

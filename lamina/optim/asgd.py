@@ -9,7 +9,7 @@ from lamina.core.tensor import Tensor
 from lamina.ops.creation import zeros_like
 from lamina.ops.data import as_tensor
 from lamina.optim.elementwise import ElementwiseOptimizer, larger, number_of, one_number
-from lamina.optim.optimizer import check_lr, check_nonnegative
+from lamina.optim.settings import check_lr, check_nonnegative
 from lamina.optim.updates import Formula
 
 __all__ = ["ASGD"]

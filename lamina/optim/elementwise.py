@@ -89,9 +89,7 @@ _NO_DECAY, _ADDED, _APART = "", "added to the gradient", "apart from the gradien
 
 
 @functools.cache
-def _update(
-    formula: Formula, targets: int, writes: int, is_climbing: bool, decay: str
-) -> Update:
+def _update(formula: Formula, targets: int, writes: int, is_climbing: bool, decay: str) -> Update:
     """A formula together with what the settings of a group add to it."""
 
     def whole(F: Any, grad: Any, *given: Any) -> None:

@@ -12,7 +12,8 @@ from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.creation import zeros_like
 from lamina.ops.joining import cat
 from lamina.optim.line_search import Point, strong_wolfe
-from lamina.optim.optimizer import Optimizer, check_lr
+from lamina.optim.optimizer import Optimizer
+from lamina.optim.settings import check_lr
 
 __all__ = ["LBFGS"]
 
@@ -86,7 +87,7 @@ class LBFGS(Optimizer):
                 help=["pass all parameters in one list: the direction is one for all of them"],
             )
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Make up to `max_iter` iterations.
 
         Args:

@@ -75,7 +75,7 @@ def _narrowed(
     while tries < most:
         if abs(bracket[1].step - bracket[0].step) * size < _LEAST_BRACKET:
             break
-        step, was_near = _inside(_interpolated(*bracket), bracket, was_near)
+        step, was_near = _inside(_interpolated(bracket[0], bracket[1]), bracket, was_near)
         point = evaluate(step)
         tries += 1
         if _is_too_high(point, start) or point.loss >= bracket[low].loss:

@@ -12,6 +12,7 @@ from lamina.optim.optimizer import Optimizer
 from lamina.optim.schedule import LRScheduler, per_group
 from lamina.optim.schedule_chains import ChainedScheduler, SequentialLR
 from lamina.optim.schedule_cycles import CosineAnnealingWarmRestarts, OneCycleLR
+from lamina.optim.schedule_cyclic import CyclicLR
 from lamina.optim.schedule_plateau import ReduceLROnPlateau
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
@@ -32,7 +34,9 @@ __all__ = [
     "StepLR",
 ]
 
-_LRScheduler = LRScheduler  # the name that older programs import
+
+class _LRScheduler(LRScheduler):
+    """The name that older programs import, and make subclasses of."""
 
 
 class _ByFunction(LRScheduler):
@@ -45,6 +49,7 @@ class _ByFunction(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimizer; plain functions are left out, as they have none."""
         state = super().state_dict()
+        del state["lr_lambdas"]
         state["lr_lambdas"] = [
             None if isinstance(function, type(lambda: None)) else dict(function.__dict__)
             for function in self.lr_lambdas
@@ -78,8 +83,7 @@ class LambdaLR(_ByFunction):
         [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         return [
             base * function(self.last_epoch)
             for base, function in zip(self.base_lrs, self.lr_lambdas, strict=True)
@@ -95,8 +99,7 @@ class MultiplicativeLR(_ByFunction):
         last_epoch: see `LRScheduler`.
     """
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch <= 0:
             return self._current()
         return [
@@ -122,13 +125,12 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         return [lr * self.gamma ** (self.last_epoch // self.step_size) for lr in self.base_lrs]
 
 
@@ -153,13 +155,12 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch not in self.milestones:
             return self._current()
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         passed = sum(1 for epoch in self.milestones.elements() if epoch <= self.last_epoch)
         return [lr * self.gamma**passed for lr in self.base_lrs]
 
@@ -177,13 +178,12 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
 
 
@@ -210,15 +210,14 @@ class ConstantLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._current()]
         if self.last_epoch != self.total_iters:
             return self._current()
         return [lr * (1.0 / self.factor) for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         factor = self.factor if self.last_epoch < self.total_iters else 1.0
         return [lr * factor for lr in self.base_lrs]
 
@@ -253,8 +252,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._current()]
         if self.last_epoch > self.total_iters:
@@ -263,7 +261,7 @@ class LinearLR(LRScheduler):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return [lr * (1.0 + rise / before) for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         share = min(self.total_iters, self.last_epoch) / self.total_iters
         factor = self.start_factor + (self.end_factor - self.start_factor) * share
         return [lr * factor for lr in self.base_lrs]
@@ -290,15 +288,14 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0 or self.last_epoch > self.total_iters:
             return self._current()
         now = 1.0 - self.last_epoch / self.total_iters
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
         return [lr * (now / before) ** self.power for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [lr * left**self.power for lr in self.base_lrs]
 
@@ -324,12 +321,11 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._current()
         if self._step_count == 1:
-            return self._closed_form()
+            return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             # The rate before was eta_min, from which no factor leads up.
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
@@ -341,6 +337,6 @@ class CosineAnnealingLR(LRScheduler):
         before = 1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
         return [now / before * (lr - self.eta_min) + self.eta_min for lr in self._current()]
 
-    def _closed_form(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[Any]:
         height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (lr - self.eta_min) * height for lr in self.base_lrs]

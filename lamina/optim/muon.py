@@ -9,7 +9,8 @@ from lamina.core.tensor import Tensor
 from lamina.errors import NotSupported, OptimizerArgumentError
 from lamina.ops.creation import zeros_like
 from lamina.ops.matrix_sums import addmm
-from lamina.optim.optimizer import Optimizer, check_lr
+from lamina.optim.optimizer import Optimizer
+from lamina.optim.settings import check_lr
 
 __all__ = ["Muon"]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from lamina.core.tensor import Tensor
 from lamina.ops.creation import zeros_like
 from lamina.optim.elementwise import ElementwiseOptimizer, number_of, one_number
-from lamina.optim.optimizer import check_betas, check_lr, check_nonnegative
+from lamina.optim.settings import check_betas, check_lr, check_nonnegative
 from lamina.optim.updates import Formula
 
 __all__ = ["NAdam"]

@@ -98,6 +98,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             self._in_step = False
 
+    hooked._notes_call = True  # type: ignore[attr-defined]  # schedulers ask
     return hooked
 
 
@@ -380,34 +381,3 @@ def _params_and_names(given: Any) -> tuple[list[Any], list[str]]:
             "all optimizer params should be with/without names. Some param names are missing"
         )
     return [entry[1] if isinstance(entry, tuple) else entry for entry in entries], names
-
-
-def check_lr(lr: Any, message: str = "Invalid learning rate: {}") -> None:
-    """Check that a learning rate is a number of at least 0, or a tensor of one."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise OptimizerArgumentError(
-            "Tensor lr must be 1-element",
-            help=["one rate for each group of parameters: pass groups, each with its `lr`"],
-        )
-    if not isinstance(lr, Tensor) and not lr >= 0:
-        raise OptimizerArgumentError(message.format(lr), help=["lr must be >= 0"])
-
-
-def check_nonnegative(**settings: Any) -> None:
-    """Check that each setting is a number (or tensor) of at least 0; names as in the messages."""
-    for name, value in settings.items():
-        if not isinstance(value, Tensor) and not value >= 0:
-            label = "epsilon" if name == "eps" else name
-            raise OptimizerArgumentError(
-                f"Invalid {label} value: {value}", help=[f"{name} must be >= 0"]
-            )
-
-
-def check_betas(betas: Any) -> None:
-    """Check that both shares of running means lie between 0 and 1."""
-    for i, beta in enumerate(betas):
-        if not isinstance(beta, Tensor) and not 0.0 <= beta < 1.0:
-            raise OptimizerArgumentError(
-                f"Invalid beta parameter at index {i}: {beta}",
-                help=["both betas lie between 0 and 1; (0.9, 0.999) is usual"],
-            )

@@ -13,7 +13,7 @@ from lamina.optim.elementwise import (
     number_of,
     one_number,
 )
-from lamina.optim.optimizer import check_betas, check_lr, check_nonnegative
+from lamina.optim.settings import check_betas, check_lr, check_nonnegative
 from lamina.optim.updates import Formula
 
 __all__ = ["RAdam"]

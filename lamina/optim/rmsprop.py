@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from lamina.core.tensor import Tensor
 from lamina.ops.creation import zeros_like
 from lamina.optim.elementwise import ElementwiseOptimizer, one_number
-from lamina.optim.optimizer import check_lr, check_nonnegative
+from lamina.optim.settings import check_lr, check_nonnegative
 from lamina.optim.updates import Formula
 
 __all__ = ["RMSprop"]
@@ -160,7 +160,7 @@ def _centered_with_momentum(
     _move(buffer, param, grad / (F.sqrt(variance) + eps), momentum, lr)
 
 
-_FORMULAS = {
+_FORMULAS: Final[dict[tuple[bool, bool], Formula]] = {
     (False, False): _plain,
     (True, False): _centered,
     (False, True): _with_momentum,

@@ -1,8 +1,8 @@
 """`LRScheduler`: the base of everything that changes the learning rate between steps.
 
 A scheduler that computes the new rate from the current one can be combined with others on the same
-optimizer; so `get_lr` does that where it can. `_closed_form` gives the rate at any epoch from the
-first one, for a jump (`step(epoch)`).
+optimizer; so `get_lr` does that where it can. `_get_closed_form_lr`, where there is one, gives the
+rate at any epoch from the first one, for a jump (`step(epoch)`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def per_group(optimizer: Optimizer, name: str, value: Any) -> list[Any]:
 
 
 class LRScheduler:
-    """The base of schedulers. A subclass writes `get_lr`, and `_closed_form` if there is one.
+    """The base of schedulers. A subclass writes `get_lr`, and may write `_get_closed_form_lr`.
 
     Making one does its first step, which sets the rates of epoch 0.
 
@@ -56,6 +56,9 @@ class LRScheduler:
         last_epoch: the number of the current epoch.
     """
 
+    _get_lr_called_within_step = True
+    _is_initial = False
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(
@@ -68,23 +71,40 @@ class LRScheduler:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}]: to go on from "
-                    f"epoch {last_epoch}, load the optimizer's state first"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming "
+                    f"scheduler with last_epoch >= 0: to go on from epoch {last_epoch}, load the "
+                    "optimizer's state first"
                 )
         self.base_lrs: list[Any] = [copied(g["initial_lr"]) for g in optimizer.param_groups]
         self.last_epoch = last_epoch
+        optimizer.__dict__.setdefault("_step_when_scheduled", _function_of(optimizer.step))
         self._initial_step()
 
     def _initial_step(self) -> None:
         self._step_count = 0
-        self.step()
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
     def get_lr(self) -> Sequence[Any]:
-        """Return the rates of the current epoch, one a group; called inside `step`."""
-        raise NotImplementedError
+        """Return the rates of the current epoch, one a group; for `step` to call.
 
-    def _closed_form(self) -> Sequence[Any] | None:
-        return None
+        `get_last_lr` is what tells the current rates.
+        """
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use "
+                "`get_last_lr()`.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._rates()
+
+    def _rates(self) -> Sequence[Any]:
+        """What `get_lr` returns."""
+        raise NotImplementedError
 
     def _current(self) -> list[Any]:
         return [group["lr"] for group in self.optimizer.param_groups]
@@ -97,23 +117,51 @@ class LRScheduler:
         """Go to the next epoch and set its rates; call it after `optimizer.step()`.
 
         Args:
-            epoch: an epoch to jump to.
+            epoch: an epoch to jump to (deprecated).
         """
-        if self._step_count == 1 and not self.optimizer._opt_called:
+        if self._step_count == 1:
+            self._check_order()
+        self._step_count += 1
+        if epoch is not None:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first rate "
-                "of the schedule is skipped. Call optimizer.step() first",
+                "The epoch parameter in `scheduler.step()` was not necessary and is being "
+                "deprecated where possible. Please use `scheduler.step()` to step the scheduler.",
+                UserWarning,
                 stacklevel=2,
             )
-        self._step_count += 1
-        if epoch is None:
-            self.last_epoch += 1
-            rates = self.get_lr()
+        self._update_lr(epoch)
+
+    def _check_order(self) -> None:
+        """Warn if the optimizer has not made a step, or if that cannot be known."""
+        step = _function_of(self.optimizer.step)
+        if step is not self.optimizer.__dict__.get("_step_when_scheduled", step):
+            message = (
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization: whether it is called before `lr_scheduler.step()` is not known"
+            )
+        elif hasattr(step, "_notes_call") and not self.optimizer._opt_called:
+            message = (
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first rate "
+                "of the schedule is skipped. Call optimizer.step() first"
+            )
         else:
-            self.last_epoch = epoch
-            closed = self._closed_form()
-            rates = self.get_lr() if closed is None else closed
-        self._apply(rates)
+            return
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._apply(self._asked_rates(is_jump=epoch is not None))
+
+    def _asked_rates(self, is_jump: bool = False) -> Sequence[Any]:
+        """What `get_lr` says, or the closed form where there is one, after a jump."""
+        self._get_lr_called_within_step = True
+        try:
+            if is_jump and hasattr(self, "_get_closed_form_lr"):
+                closed: Sequence[Any] = self._get_closed_form_lr()
+                return closed
+            return self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
 
     def _apply(self, rates: Sequence[Any]) -> None:
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
@@ -127,3 +175,7 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
+
+
+def _function_of(method: Any) -> Any:
+    return getattr(method, "__func__", method)

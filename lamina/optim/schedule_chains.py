@@ -29,9 +29,18 @@ class _OfSchedulers(LRScheduler):
 
     _schedulers: list[LRScheduler]
 
+    def _take_back(self) -> None:
+        """Take back the first steps of all schedulers inside."""
+        for scheduler in self._schedulers:
+            if isinstance(scheduler, _OfSchedulers):
+                scheduler._take_back()
+            else:
+                scheduler.last_epoch -= 1
+
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimizer, with the states of the schedulers inside."""
         state = super().state_dict()
+        del state["_schedulers"]
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
@@ -75,10 +84,10 @@ class SequentialLR(_OfSchedulers):
         # first one begin.
         for group in optimizer.param_groups:
             set_lr(group, group["initial_lr"])
-        for scheduler in self._schedulers:
-            scheduler.last_epoch -= 1
-        self._schedulers[0]._initial_step()
-        self._last_lr = self._schedulers[0].get_last_lr()
+        self._take_back()
+        first = self._schedulers[bisect_right(self._milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
         """Go to the next epoch."""
@@ -86,7 +95,7 @@ class SequentialLR(_OfSchedulers):
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
         if i > 0 and self._milestones[i - 1] == self.last_epoch:
-            scheduler.step(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, TypedDict
 
 from lamina.errors import InvalidValue
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.schedule import LRScheduler, per_group
+from lamina.optim.schedule_momentum import MomentumScheduler
 
 __all__ = ["CosineAnnealingWarmRestarts", "OneCycleLR"]
 
 
-class _Phase(NamedTuple):
+class _Phase(TypedDict):
     """A stretch of the cycle: where it ends, and which settings it leads from and to."""
 
     end_step: float
@@ -30,7 +31,7 @@ def _line(start: float, end: float, share: float) -> float:
     return (end - start) * share + start
 
 
-class OneCycleLR(LRScheduler):
+class OneCycleLR(MomentumScheduler):
     """One rise from a low rate to `max_lr` and a fall to far below the start; one step a batch.
 
     Momentum (or Adam's first beta) goes the opposite way. From Smith and Topin, "Super-convergence"
@@ -75,8 +76,8 @@ class OneCycleLR(LRScheduler):
         if not 0 <= pct_start <= 1:
             raise InvalidValue(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self.total_steps = _cycle_length(total_steps, epochs, steps_per_epoch)
-        self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
         if last_epoch == -1:
             for group, top in zip(
@@ -89,31 +90,7 @@ class OneCycleLR(LRScheduler):
             self._prepare_momentum(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
-    def _prepare_momentum(
-        self, optimizer: Optimizer, least: Any, greatest: Any, last_epoch: int
-    ) -> None:
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise InvalidValue(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
-        self.use_beta1 = "betas" in optimizer.defaults
-        if last_epoch != -1:
-            return
-        lows = per_group(optimizer, "base_momentum", least)
-        highs = per_group(optimizer, "max_momentum", greatest)
-        for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
-            self._set_momentum(group, high)
-            group["max_momentum"] = high
-            group["base_momentum"] = low
-
-    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
-
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current step, and set its momentum."""
+    def _rates(self) -> list[Any]:
         step = self.last_epoch
         if step > self.total_steps:
             raise InvalidValue(
@@ -123,16 +100,16 @@ class OneCycleLR(LRScheduler):
             )
         start = 0.0
         for phase in self._schedule_phases:
-            if step <= phase.end_step or phase is self._schedule_phases[-1]:
+            if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
-            start = phase.end_step
-        share = (step - start) / (phase.end_step - start)
+            start = phase["end_step"]
+        share = (step - start) / (phase["end_step"] - start)
         anneal = _cosine if self._anneal_func_type == "cos" else _line
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(anneal(group[phase.start_lr], group[phase.end_lr], share))
+            rates.append(anneal(group[phase["start_lr"]], group[phase["end_lr"]], share))
             if self.cycle_momentum:
-                ends = group[phase.start_momentum], group[phase.end_momentum]
+                ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, anneal(*ends, share))
         return rates
 
@@ -152,11 +129,23 @@ def _cycle_length(total: int | None, epochs: int | None, per_epoch: int | None) 
 
 def _phases(total: int, share: float, three: bool) -> list[_Phase]:
     low, high = "base_momentum", "max_momentum"
-    rise = _Phase(float(share * total) - 1, "initial_lr", "max_lr", high, low)
+    rise = _phase(float(share * total) - 1, "initial_lr", "max_lr", high, low)
     if three:
-        fall = _Phase(float(2 * share * total) - 2, "max_lr", "initial_lr", low, high)
-        return [rise, fall, _Phase(total - 1, "initial_lr", "min_lr", high, high)]
-    return [rise, _Phase(total - 1, "max_lr", "min_lr", low, high)]
+        fall = _phase(float(2 * share * total) - 2, "max_lr", "initial_lr", low, high)
+        return [rise, fall, _phase(total - 1, "initial_lr", "min_lr", high, high)]
+    return [rise, _phase(total - 1, "max_lr", "min_lr", low, high)]
+
+
+def _phase(
+    end: float, start_lr: str, end_lr: str, start_momentum: str, end_momentum: str
+) -> _Phase:
+    return _Phase(
+        end_step=end,
+        start_lr=start_lr,
+        end_lr=end_lr,
+        start_momentum=start_momentum,
+        end_momentum=end_momentum,
+    )
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -191,8 +180,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """Return the rates of the current epoch."""
+    def _rates(self) -> list[Any]:
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * height for lr in self.base_lrs]
 
@@ -202,7 +190,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         Args:
             epoch: where to go; it may be a fraction, such as `epoch + batch / batches`.
         """
-        self._step_count += 1
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -216,7 +203,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 raise InvalidValue(f"Expected non-negative epoch, but got {epoch}")
             self._locate(epoch)
         self.last_epoch = math.floor(epoch)
-        self._apply(self.get_lr())
+        self._apply(self._asked_rates())
 
     def _locate(self, epoch: float) -> None:
         """Find the way that `epoch` falls in, and how far along it is."""

@@ -56,20 +56,22 @@ class ReduceLROnPlateau(LRScheduler):
             raise InvalidValue(f"threshold mode {threshold_mode} is unknown: it is 'rel' or 'abs'")
         self.optimizer = optimizer
         self.factor = factor
+        self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
         self.min_lrs = per_group(optimizer, "min_lr", min_lr)
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = self._current()
+        self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
-        self.last_epoch = 0
-        self._last_lr = self._current()
         self._reset()
 
     def _reset(self) -> None:
         """Forget what was seen."""
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 

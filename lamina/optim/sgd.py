@@ -6,7 +6,8 @@ from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
-from lamina.optim.optimizer import Optimizer, check_lr, check_nonnegative
+from lamina.optim.optimizer import Optimizer
+from lamina.optim.settings import check_lr, check_nonnegative
 from lamina.optim.updates import Row, Update
 
 __all__ = ["SGD"]

@@ -9,7 +9,6 @@ from lamina import nn
 from lamina.compiler import compile
 
 
-
 class _Both:
     """Muon for the matrices and Adam for the rest, as Muon is used."""
 
@@ -129,7 +128,9 @@ def same_training(make_model, make_optimizer, batches, change=None, tolerance=2e
             b.numpy(), a.numpy(), rtol=10 * tolerance, atol=tolerance, err_msg=name
         )
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
-        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), rtol=100 * tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            b.grad.numpy(), a.grad.numpy(), rtol=100 * tolerance, atol=tolerance
+        )
         assert a._version == b._version
     return run
 
@@ -137,9 +138,7 @@ def same_training(make_model, make_optimizer, batches, change=None, tolerance=2e
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_twenty_steps(name, batches):
     # A rounding may turn out otherwise in Muon's bfloat16.
-    run = same_training(
-        mlp, OPTIMIZERS[name], batches, tolerance=1e-3 if name == "muon" else 2e-5
-    )
+    run = same_training(mlp, OPTIMIZERS[name], batches, tolerance=1e-3 if name == "muon" else 2e-5)
     assert len(run.programs) == 1
 
 

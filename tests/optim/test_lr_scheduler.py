@@ -4,6 +4,8 @@ import pytest
 
 import lamina as torch
 from lamina.optim import lr_scheduler as schedules
+from lamina.optim import swa_utils
+from lamina.optim.swa_utils import SWALR
 
 
 @pytest.fixture
@@ -88,7 +90,8 @@ def test_state_of_nested_schedules(optimizer):
 def test_jump_to_an_epoch(optimizer):
     scheduler = schedules.ExponentialLR(optimizer, 0.5)
     optimizer.step()
-    scheduler.step(3)
+    with pytest.warns(UserWarning, match="epoch parameter"):
+        scheduler.step(3)
     assert scheduler.get_last_lr() == [0.125]
 
 
@@ -131,6 +134,11 @@ def test_only_optimizers_have_rates():
         lambda o: schedules.SequentialLR(o, [schedules.StepLR(o, 1)], [3]),
         lambda o: schedules.SequentialLR(o, [], []),
         lambda o: schedules.CosineAnnealingWarmRestarts(o, 0),
+        lambda o: schedules.CyclicLR(o, 0.1, 1.0, mode="square"),
+        lambda o: schedules.CyclicLR(torch.optim.Rprop([torch.ones(1)]), 0.1, 1.0),
+        lambda o: SWALR(o, 0.1, anneal_strategy="square"),
+        lambda o: SWALR(o, 0.1, anneal_epochs=-1),
+        lambda o: swa_utils.get_ema_avg_fn(1.5),
     ],
 )
 def test_bad_settings(optimizer, build):
@@ -143,3 +151,55 @@ def test_too_many_steps_of_one_cycle(optimizer):
     rates(optimizer, scheduler, 2)
     with pytest.raises(ValueError, match="Tried to step 3 times"):
         scheduler.step()
+
+
+def test_cycles_up_and_down(optimizer):
+    scheduler = schedules.CyclicLR(optimizer, 1.0, 3.0, 2, mode="triangular2", cycle_momentum=False)
+    assert rates(optimizer, scheduler, 8) == [2.0, 3.0, 2.0, 1.0, 1.5, 2.0, 1.5, 1.0]
+
+
+def test_get_lr_is_not_what_one_asks(optimizer):
+    scheduler = schedules.StepLR(optimizer, 1)
+    with pytest.warns(UserWarning, match="get_last_lr"):
+        scheduler.get_lr()
+
+
+def test_a_step_that_was_replaced_is_said(optimizer):
+    scheduler = schedules.StepLR(optimizer, 1)
+    optimizer.step = lambda: None
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        scheduler.step()
+
+
+def test_a_schedule_of_ones_own(optimizer):
+    """A subclass as people write them, with the closed form that jumps ask for."""
+
+    class Halving(schedules._LRScheduler):
+        def get_lr(self):
+            return [
+                group["lr"] * (0.5 if self.last_epoch else 1) for group in optimizer.param_groups
+            ]
+
+        def _get_closed_form_lr(self):
+            return [base * 0.5**self.last_epoch for base in self.base_lrs]
+
+    scheduler = Halving(optimizer)
+    assert rates(optimizer, scheduler, 2) == [0.5, 0.25]
+    with pytest.warns(UserWarning, match="epoch parameter"):
+        scheduler.step(4)
+    assert scheduler.get_last_lr() == [0.0625]
+
+
+def test_an_average_of_models_is_saved_with_its_count():
+    model = torch.nn.Linear(2, 1)
+    average = swa_utils.AveragedModel(model)
+    average.update_parameters(model)
+    average.update_parameters(model)
+    twin = swa_utils.AveragedModel(torch.nn.Linear(2, 1))
+    twin.load_state_dict(average.state_dict())
+    assert twin.n_averaged.item() == 2
+    assert torch.equal(twin.module.weight, model.weight)
+    with pytest.raises(AssertionError, match="Only one of"):
+        swa_utils.AveragedModel(
+            model, avg_fn=lambda *a: a[0], multi_avg_fn=swa_utils.get_ema_multi_avg_fn()
+        )

@@ -9,6 +9,7 @@ import pytest
 import lamina as torch
 from lamina.optim import lr_scheduler
 
+
 def recorded(path):
     return json.loads((Path(__file__).parents[1] / path).read_text(encoding="utf-8"))
 

@@ -312,7 +312,7 @@ def test_wrong_settings(name, settings):
     for module in (lamina, torch):
         rest = copy.copy(settings)
         groups = [{"params": [module.ones(2)]} for _ in range(rest.pop("groups", 1))]
-        with pytest.raises(Exception, match=".") as caught:
+        with pytest.raises(Exception, match=r".") as caught:
             getattr(module.optim, name)(groups, **rest)
         raised.append(caught.value)
     assert isinstance(raised[0], type(raised[1]))
