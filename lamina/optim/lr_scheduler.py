@@ -100,7 +100,7 @@ class MultiplicativeLR(_ByFunction):
     """
 
     def _rates(self) -> list[Any]:
-        if self.last_epoch <= 0:
+        if self._is_initial:
             return self._current()
         return [
             lr * function(self.last_epoch)
@@ -179,7 +179,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Any]:
-        if self.last_epoch == 0:
+        if self._is_initial:
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
@@ -255,7 +255,7 @@ class LinearLR(LRScheduler):
     def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._current()]
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
@@ -289,7 +289,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Any]:
-        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         now = 1.0 - self.last_epoch / self.total_iters
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
@@ -322,9 +322,9 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Any]:
-        if self.last_epoch == 0:
+        if self._is_initial:
             return self._current()
-        if self._step_count == 1:
+        if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             # The rate before was eta_min, from which no factor leads up.

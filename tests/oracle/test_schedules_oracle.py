@@ -101,6 +101,39 @@ def test_rates_and_state(name):
         np.testing.assert_allclose(ours[2].get_last_lr(), theirs[2].get_last_lr(), rtol=1e-12)
 
 
+RESUMED = {
+    "lambda": lambda L, o, e: L.LambdaLR(o, lambda k: 0.9**k, last_epoch=e),
+    "multiplicative": lambda L, o, e: L.MultiplicativeLR(o, lambda k: 0.9, last_epoch=e),
+    "step": lambda L, o, e: L.StepLR(o, 3, 0.5, last_epoch=e),
+    "milestones": lambda L, o, e: L.MultiStepLR(o, [2, 6], 0.5, last_epoch=e),
+    "exponential": lambda L, o, e: L.ExponentialLR(o, 0.9, last_epoch=e),
+    "constant": lambda L, o, e: L.ConstantLR(o, 0.5, 6, last_epoch=e),
+    "linear": lambda L, o, e: L.LinearLR(o, 0.25, 0.75, 8, last_epoch=e),
+    "polynomial": lambda L, o, e: L.PolynomialLR(o, 9, 2.0, last_epoch=e),
+    "cosine": lambda L, o, e: L.CosineAnnealingLR(o, 4, 0.1, last_epoch=e),
+    "restarts": lambda L, o, e: L.CosineAnnealingWarmRestarts(o, 3, 2, 0.1, last_epoch=e),
+    "cyclic": lambda L, o, e: L.CyclicLR(o, 0.1, 1.0, 3, last_epoch=e, cycle_momentum=False),
+}
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_schedule_resumed_at_an_epoch(name):
+    """With the rates of another run in the groups, as after loading an optimizer's state."""
+    outcomes = []
+    for module in (lamina, torch):
+        made = optimizer(module)
+        for group in made.param_groups:
+            group.update(initial_lr=group["lr"], lr=group["lr"] * 0.4)
+        schedule = RESUMED[name](module.optim.lr_scheduler, made, 4)
+        found = [numbers(made)]
+        for _ in range(5):
+            made.step()
+            schedule.step()
+            found.append(numbers(made))
+        outcomes.append(found)
+    np.testing.assert_allclose(*outcomes, rtol=1e-12)
+
+
 @pytest.mark.parametrize("settings", PLATEAUS)
 def test_plateau(settings):
     outcomes = []
