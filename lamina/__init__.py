@@ -72,7 +72,7 @@ from lamina.ops.exponential import (
 from lamina.ops.extremes import amax, amin, aminmax, argmax, argmin, max, min
 from lamina.ops.factor_lu import lu, lu_solve, lu_unpack
 from lamina.ops.filling import fill
-from lamina.ops.gamma_function import digamma, lgamma, polygamma
+from lamina.ops.gamma_function import digamma, lgamma, mvlgamma, polygamma
 from lamina.ops.histograms import bincount, histc, histogram, histogramdd
 from lamina.ops.indexing import index_put
 from lamina.ops.joining import (
@@ -151,7 +151,7 @@ from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, 
 from lamina.version import __version__
 
 if TYPE_CHECKING:
-    from lamina import backends, cuda, fft, linalg, nn, optim, random, utils
+    from lamina import backends, cuda, fft, linalg, nn, optim, random, signal, special, utils
     from lamina.backends.settings import (
         are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
         get_float32_matmul_precision, get_num_interop_threads,
@@ -168,19 +168,28 @@ if TYPE_CHECKING:
         conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
         convolution,
     )
+    from lamina.ops.covariance import corrcoef, cov
     from lamina.ops.ctc import ctc_loss
     from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
+    from lamina.ops.incomplete_gamma import igamma, igammac
     from lamina.ops.linear_loss import bilinear
     from lamina.ops.lowrank import pca_lowrank, svd_lowrank
+    from lamina.ops.modified_bessel import i0
     from lamina.ops.normalization import group_norm, layer_norm, rms_norm
     from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
     from lamina.ops.patches import (
         channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
     )
     from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
+    from lamina.ops.spectrogram import istft, stft
+    from lamina.ops.window_functions import (
+        bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window,
+    )
     from lamina.torch_alias import as_torch
 
-_NAMESPACES = frozenset({"backends", "cuda", "fft", "linalg", "nn", "optim", "random", "utils"})
+_NAMESPACES = frozenset({
+    "backends", "cuda", "fft", "linalg", "nn", "optim", "random", "signal", "special", "utils",
+})
 _CHAPTERS = {
     "lamina.backends.settings": (
         "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
@@ -198,14 +207,21 @@ _CHAPTERS = {
         "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
         "convolution"
     ),
+    "lamina.ops.covariance": "corrcoef cov",
     "lamina.ops.ctc": "ctc_loss",
     "lamina.ops.dropout": "alpha_dropout dropout feature_alpha_dropout",
+    "lamina.ops.incomplete_gamma": "igamma igammac",
     "lamina.ops.linear_loss": "bilinear",
     "lamina.ops.lowrank": "pca_lowrank svd_lowrank",
+    "lamina.ops.modified_bessel": "i0",
     "lamina.ops.normalization": "group_norm layer_norm rms_norm",
     "lamina.ops.pair_loss": "cosine_similarity pairwise_distance pdist",
     "lamina.ops.patches": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
     "lamina.ops.pooling": "avg_pool1d max_pool1d max_pool2d max_pool3d",
+    "lamina.ops.spectrogram": "istft stft",
+    "lamina.ops.window_functions": (
+        "bartlett_window blackman_window hamming_window hann_window kaiser_window"
+    ),
     "lamina.torch_alias": "as_torch",
 }
 _HOMES = {name: home for home, names in _CHAPTERS.items() for name in names.split()}
@@ -233,44 +249,45 @@ __all__ = [
     "arctan2", "arctanh", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort",
     "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor", "as_torch",
     "asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
-    "autograd", "avg_pool1d", "backends", "baddbmm", "batch_norm", "bernoulli", "bfloat16",
-    "bilinear", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "block_diag", "bmm", "bool", "broadcast_shapes",
-    "broadcast_tensors", "broadcast_to", "bucketize", "can_cast", "cartesian_prod", "cat", "cdist",
-    "cdouble", "ceil", "celu", "celu_", "cfloat", "chain_matmul", "channel_shuffle",
-    "channels_last", "channels_last_3d", "cholesky", "cholesky_inverse", "cholesky_solve", "chunk",
-    "clamp", "clamp_max", "clamp_min", "clip", "clone", "column_stack", "combinations", "compile",
-    "complex", "complex128", "complex64", "concat", "concatenate", "conj", "conj_physical",
-    "contiguous_format", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "cos", "cosh",
-    "cosine_similarity", "count_nonzero", "cross", "ctc_loss", "cuda", "cummax", "cummin",
-    "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "det", "detach",
-    "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy",
-    "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "double", "dropout",
-    "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted",
-    "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc", "erfinv", "errors", "exp", "exp2",
-    "expand_copy", "expm1", "eye", "feature_alpha_dropout", "fft", "fill", "finfo", "fix",
-    "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64",
+    "autograd", "avg_pool1d", "backends", "baddbmm", "bartlett_window", "batch_norm", "bernoulli",
+    "bfloat16", "bilinear", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm",
+    "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "can_cast",
+    "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "celu", "celu_", "cfloat", "chain_matmul",
+    "channel_shuffle", "channels_last", "channels_last_3d", "cholesky", "cholesky_inverse",
+    "cholesky_solve", "chunk", "clamp", "clamp_max", "clamp_min", "clip", "clone", "column_stack",
+    "combinations", "compile", "complex", "complex128", "complex64", "concat", "concatenate",
+    "conj", "conj_physical", "contiguous_format", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign",
+    "corrcoef", "cos", "cosh", "cosine_similarity", "count_nonzero", "cov", "cross", "ctc_loss",
+    "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator",
+    "deg2rad", "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal",
+    "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot",
+    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
+    "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc", "erfinv",
+    "errors", "exp", "exp2", "expand_copy", "expm1", "eye", "feature_alpha_dropout", "fft", "fill",
+    "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64",
     "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy", "frombuffer",
     "full", "full_like", "gather", "ge", "geqrf", "ger", "get_default_device", "get_default_dtype",
     "get_deterministic_debug_mode", "get_float32_matmul_precision", "get_num_interop_threads",
     "get_num_threads", "get_rng_state", "gradient", "greater", "greater_equal", "group_norm", "gt",
-    "half", "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack",
-    "hypot", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put", "index_reduce",
-    "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm", "int",
-    "int16", "int32", "int64", "int8", "inverse", "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled", "is_complex", "is_deterministic_algorithms_warn_only_enabled",
-    "is_floating_point", "is_grad_enabled", "is_inference_mode_enabled", "is_tensor",
-    "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf",
-    "isposinf", "isreal", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less",
-    "less_equal", "lgamma", "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax",
-    "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logit", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack",
-    "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp",
-    "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median",
-    "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "msort",
-    "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nanmean", "nanmedian",
+    "half", "hamming_window", "hann_window", "hardshrink", "heaviside", "histc", "histogram",
+    "histogramdd", "hsplit", "hstack", "hypot", "i0", "igamma", "igammac", "iinfo", "imag",
+    "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64",
+    "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
+    "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
+    "is_inference_mode_enabled", "is_tensor", "is_warn_always_enabled", "isclose", "isfinite",
+    "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kaiser_window", "kron",
+    "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less", "less_equal", "lgamma",
+    "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logaddexp2",
+    "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed",
+    "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max",
+    "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format",
+    "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul",
+    "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian",
     "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg",
     "negative", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
     "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance",
@@ -285,13 +302,13 @@ __all__ = [
     "set_default_dtype", "set_deterministic_debug_mode", "set_float32_matmul_precision",
     "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads",
     "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign",
-    "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "sort", "split",
-    "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze", "squeeze_copy",
-    "stack", "std", "std_mean", "strided", "sub", "subtract", "sum", "svd", "svd_lowrank",
-    "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tanh", "tensor",
-    "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
-    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu",
-    "triu_indices", "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "unbind",
+    "signal", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "sort",
+    "special", "split", "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze",
+    "squeeze_copy", "stack", "std", "std_mean", "stft", "strided", "sub", "subtract", "sum", "svd",
+    "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tanh",
+    "tensor", "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk", "trace",
+    "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices",
+    "triu", "triu_indices", "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "unbind",
     "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unsafe_chunk",
     "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
     "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "view_as_complex",

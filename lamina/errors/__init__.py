@@ -108,6 +108,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L112  ScalarConversionWarning
     |-- L310  CreateGraphWarning
     |-- L311  CheckpointWarning
+    |-- L711  DoubtfulValue
     |-- L904  CaptureWarning
 
 """
@@ -191,6 +192,7 @@ from .values import (
     BatchMismatch,
     ConcatenationMismatch,
     DimensionOutOfRange,
+    DoubtfulValue,
     EmptyReduction,
     IndexOutOfRange,
     InvalidArgument,
@@ -300,6 +302,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L708": ZeroDimensional,
     "L709": EmptyReduction,
     "L710": InvalidArgument,
+    "L711": DoubtfulValue,
     "L801": WrongNumberOfGradients,
     "L802": InvalidGradient,
     "L803": LegacyFunction,
@@ -343,6 +346,7 @@ __all__ = [
     "Diagnostic",
     "DimensionOutOfRange",
     "DistributedError",
+    "DoubtfulValue",
     "DtypeError",
     "EmptyParameterList",
     "EmptyReduction",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from .base import LaminaError
+from .base import LaminaError, LaminaWarning
 
 
 @final
@@ -276,3 +276,16 @@ class InvalidArgument(LaminaError, RuntimeError):
     """
 
     code = "L710"
+
+
+@final
+class DoubtfulValue(LaminaWarning):
+    """A result can be computed, but is hardly what was meant.
+
+    Warns:
+        torch.cov(torch.ones(2, 1))
+    Works:
+        torch.cov(torch.ones(2, 3))
+    """
+
+    code = "L711"

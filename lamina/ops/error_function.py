@@ -65,14 +65,14 @@ def _near_zero(x: Any) -> Any:
     return x * horner(_NEAR_ZERO if _is_double(x) else _NEAR_ZERO_SHORT, x * x)
 
 
-def _scaled_complement(x: Any) -> Any:
+def scaled_complement(x: Any) -> Any:
     """exp(x^2) erfc(x) for x >= 0."""
     t = (x - _MIDDLE) / (x + _MIDDLE)
     table = _SCALED_COMPLEMENT if _is_double(x) else _SCALED_COMPLEMENT_SHORT
     return horner(table, t) / (x * 2 + 1)
 
 
-def _gauss(x: Any) -> Any:
+def gauss(x: Any) -> Any:
     """exp(-x^2). The square's rounding error grows with x, so a part with few bits goes first."""
     coarse = np.trunc(x * 16) * 0.0625
     return np.exp(-coarse * coarse) * np.exp((coarse - x) * (coarse + x))
@@ -81,34 +81,40 @@ def _gauss(x: Any) -> Any:
 def erf_of(x: Any) -> Any:
     """The error function of an array of floats."""
     size = np.minimum(np.abs(x), 27)
-    far = 1 - _gauss(size) * _scaled_complement(size)
+    far = 1 - gauss(size) * scaled_complement(size)
     return np.where(size < 1, _near_zero(np.where(size < 1, x, 0)), np.copysign(far, x))
 
 
 def erfc_of(x: Any) -> Any:
     """One minus the error function, without loss for large x."""
     size = np.minimum(np.abs(x), 28)
-    far = _gauss(size) * _scaled_complement(size)
+    far = gauss(size) * scaled_complement(size)
     near = 1 - _near_zero(np.where(size < 0.5, x, 0))
     return np.where(size < 0.5, near, np.where(x < 0, 2 - far, far))
 
 
-def _erfinv(input: Any) -> Any:
-    y = input
-    size = np.abs(y)
+def _solved(size: Any, complement: Any) -> Any:
+    """x >= 0 with erf(x) = size and erfc(x) = complement, of which the smaller one is exact."""
     # A start with an error of 0.002 (Winitzki's), then Halley's steps, which cube the error.
-    logarithm = np.log((1 - size) * (1 + size))
+    logarithm = np.log(complement * (1 + size))
     half = logarithm * 0.5 + 4.330746750799873
     x = np.sqrt(np.sqrt(half * half - logarithm * 6.802721088435375) - half)
-    # Towards 1 the complement is the side without rounding error.
-    complement = 1 - size
-    for _ in range(3 if _is_double(y) else 2):
+    for _ in range(3 if _is_double(x) else 2):
         error = np.where(size < 0.5, erf_of(x) - size, complement - erfc_of(x))
-        step = error / (_gauss(x) * 1.1283791670955126)
+        step = error / (gauss(x) * 1.1283791670955126)
         x = x - step / (1 + x * step)
-    # At the ends the formulas give nan: the values there are infinite, and none beyond.
-    x = np.where(size == 1, float("inf"), x)
-    return np.copysign(x, y).astype(y.dtype)
+    # At the end the formulas give nan: the value there is infinite, and none beyond.
+    return np.where(complement == 0, float("inf"), x)
+
+
+def inverse_complement(complement: Any) -> Any:
+    """x >= 0 with erfc(x) = complement, which is between 0 and 1."""
+    return _solved(1 - complement, complement)
+
+
+def _erfinv(input: Any) -> Any:
+    size = np.abs(input)
+    return np.copysign(_solved(size, 1 - size), input).astype(input.dtype)
 
 
 erf = unary(

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import sample, unary_samples
 from lamina.ops.error_function import horner
+from lamina.ops.zeta import hurwitz
 
-__all__ = ["digamma", "lgamma", "polygamma"]
+__all__ = ["digamma", "lgamma", "mvlgamma", "polygamma"]
 
 # lgamma(x) / ((x - 1) (x - 2)) for 1 <= x <= 2, in 2x - 3: a Chebyshev expansion, 60 digits.
 _BETWEEN_ZEROS = (
@@ -26,21 +28,20 @@ _BETWEEN_ZEROS = (
     -2.0735267758524892e-09, 6.566403819263112e-10, -1.6381596734648426e-10,
     5.0258222095609345e-11, -3.53647433811882e-11, 1.1586115295157278e-11,
 )  # fmt: skip
-# Of the asymptotic series: B(2k) / (2k (2k - 1)), B(2k) / 2k, and B(2k) / (2k)!.
-_STIRLING = (
+# Of the asymptotic series: B(2k) / (2k (2k - 1)) and B(2k) / 2k.
+STIRLING = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
 _SLOPES = (
     1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160,
 )  # fmt: skip
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _FAR = 8.0
 
 
 def _log_gamma_positive(x: Any) -> Any:
     far = np.maximum(x, _FAR)
     inverse = np.reciprocal(far)
-    series = horner(_STIRLING, inverse * inverse) * inverse
+    series = horner(STIRLING, inverse * inverse) * inverse
     stirling = (far - 0.5) * (np.log(far) - 1) + (series + (0.9189385332046727 - 0.5))
     # Below: step down to 1 <= z <= 2 (one step up from below 1), where a polynomial is exact.
     is_low = x < 1
@@ -55,7 +56,8 @@ def _log_gamma_positive(x: Any) -> Any:
     return np.where(x >= _FAR, stirling, near)
 
 
-def _lgamma(x: Any) -> Any:
+def lgamma_of(x: Any) -> Any:
+    """The logarithm of the size of the gamma function of an array of floats."""
     # gamma(x) gamma(1 - x) = pi / sin(pi x)
     mirrored = x < 0.5
     value = _log_gamma_positive(np.where(mirrored, 1 - x, x))
@@ -83,21 +85,6 @@ def _digamma(x: Any) -> Any:
     return np.where(x == 0, np.copysign(float("inf"), -x), value).astype(x.dtype)
 
 
-def _hurwitz(s: int, x: Any) -> Any:
-    """The sum of (x + k)^-s over all k >= 0, for x > 0, by the Euler-Maclaurin formula."""
-    total = np.zeros_like(x)
-    for k in range(10):
-        total = total + (x + k) ** -float(s)
-    w = x + 10
-    total = total + w ** (1.0 - s) / (s - 1) + 0.5 * w ** -float(s)
-    factor = 1.0
-    for j, bernoulli in enumerate(_BERNOULLI, start=1):
-        # s (s + 1) ... (s + 2j - 2) / (2j)!
-        factor *= (s if j == 1 else (s + 2 * j - 3) * (s + 2 * j - 2)) / ((2 * j - 1) * (2 * j))
-        total = total + bernoulli * factor * w ** -float(s + 2 * j - 1)
-    return total
-
-
 def _cotangent_derivative(n: int, x: Any) -> Any:
     """The n-th derivative of pi cot(pi x): a polynomial in c = cot(pi x), as c' = -pi (1 + c^2)."""
     polynomial = [0.0, 1.0]
@@ -117,7 +104,7 @@ def _polygamma(input: Any, n: int) -> Any:
         return _digamma(input)
     mirrored = input <= 0
     sign = -1.0 if n % 2 == 0 else 1.0
-    value = _hurwitz(n + 1, np.where(mirrored, 1 - input, input)) * (sign * math.factorial(n))
+    value = hurwitz(n + 1.0, np.where(mirrored, 1 - input, input)) * (sign * math.factorial(n))
     # The n-th derivative of digamma(1 - x) - digamma(x) = pi cot(pi x).
     reflected = -sign * value - _cotangent_derivative(n, input)
     value = np.where(mirrored, reflected, value)
@@ -130,7 +117,7 @@ _away_from_poles = unary_samples(0.3, 4.0)
 
 lgamma = unary(
     "lgamma",
-    lambda input: _lgamma(input),
+    lambda input: lgamma_of(input),
     grad=lambda F, g, input: g * F.digamma(input),
     samples=_away_from_poles,
     doc="The natural logarithm of the absolute value of the gamma function of each element.",
@@ -155,3 +142,41 @@ polygamma_of = operation(
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """The n-th derivative of `digamma` at each element."""
     return polygamma_of(input, n, out=out)
+
+
+def _mvlgamma(input: Any, p: int) -> Any:
+    if p < 1:
+        raise errors.InvalidArgument(
+            f"mvlgamma: p has to be greater than or equal to 1, but got {p}",
+            [(this_place(), "called here")],
+        )
+    # DLMF 35.3.4, as a sum of logarithms.
+    value: Any = p * (p - 1) * 0.25 * math.log(math.pi)
+    for k in range(p):
+        value = value + lgamma_of(input - 0.5 * k)
+    return value.astype(input.dtype)
+
+
+def _mvlgamma_rule(F: Any, g: Any, input: Any, p: int) -> Any:
+    slope = F.digamma(input)
+    for k in range(1, p):
+        slope = slope + F.digamma(input - 0.5 * k)
+    return g * slope
+
+
+mvlgamma = operation(
+    "mvlgamma",
+    _mvlgamma,
+    grad={"input": _mvlgamma_rule},
+    dtypes=TO_FLOAT,
+    samples=lambda make: [sample(make(3, 4, low=1.5, high=4.0), p) for p in (1, 3)],
+    doc=r"""The logarithm of the multivariate gamma function of dimension p, of each element.
+
+    $\log \Gamma_p(a) = \frac{p(p-1)}{4} \log \pi + \sum_{k<p} \log \Gamma(a - k/2)$, for
+    $a > (p - 1) / 2$.
+
+    >>> import lamina
+    >>> lamina.mvlgamma(lamina.tensor([2.0]), 2)
+    tensor([0.4516])
+    """,
+)

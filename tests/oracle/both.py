@@ -23,7 +23,7 @@ def callers(name: str) -> Iterator[tuple[str, Pair]]:
         ("Tensor.", (lamina.Tensor, torch.Tensor)),
         ("functional.", (lamina.nn.functional, torch.nn.functional)),
     ]
-    for prefix, space in (("linalg_", "linalg"), ("fft_", "fft")):
+    for prefix, space in (("linalg_", "linalg"), ("fft_", "fft"), ("special_", "special")):
         if name.startswith(prefix):
             pair = getattr(lamina, space), getattr(torch, space)
             spaces.append((space + ".", pair))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from mpmath import mp
 
 import lamina
 
@@ -87,6 +88,13 @@ def small_integers(t):
 
 
 # name on the page: (program, Lamina's answer, PyTorch's answer)
+def bessel(t):
+    """Whether J0 at 5.05 is right by mpmath, and J0 at infinity, None for NaN."""
+    near, far = t.special.bessel_j0(t.tensor([5.05, float("inf")], dtype=t.float64)).tolist()
+    with mp.workdps(30):
+        return bool(abs(near - mp.besselj(0, 5.05)) < 1e-12), None if far != far else far
+
+
 DIFFERENCES = {
     "error-class": (
         lambda t: failure(lambda: t.ones(2) + t.ones(3)) is RuntimeError, False, True,
@@ -103,6 +111,7 @@ DIFFERENCES = {
     "memory-format": (channels_last, (48, 16, 4, 1), (48, 1, 12, 3)),
     "conj": (lambda t: t.tensor([1 + 2j]).conj().is_conj(), False, True),
     "subclass": (subclass, False, True),
+    "bessel": (bessel, (True, 0.0), (False, None)),
 }  # fmt: skip
 
 
