@@ -62,6 +62,7 @@ ndtr = unary(
     "special_ndtr",
     in_double(_ndtr_of),
     grad=lambda F, g, input: g * F.exp(input * input * -0.5) * (1 / _ROOT_TWO_PI),
+    node_name="MulBackward1",
     doc="The probability that a standard normal number is below each element.",
 )
 log_ndtr = unary(
