@@ -35,7 +35,9 @@ UFUNCS: Final[dict[np.ufunc, tuple[str, frozenset[str]]]] = {
     np.sqrt: ("sqrt", FLOATS),
     np.reciprocal: ("reciprocal", FLOATS),
     np.exp: ("exp", FLOATS),
+    np.expm1: ("expm1", FLOATS),
     np.log: ("log", FLOATS),
+    np.log1p: ("log1p", FLOATS),
     np.tanh: ("tanh", FLOATS),
     np.sin: ("sin", FLOATS),
     np.cos: ("cos", FLOATS),
@@ -73,7 +75,9 @@ COMMUTATIVE: Final = frozenset(
     {"add", "multiply", "equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor"}
 )
 
-COSTLY: Final = frozenset({"exp", "log", "tanh", "sin", "cos", "power", "divide", "sqrt"})
+COSTLY: Final = frozenset(
+    {"exp", "expm1", "log", "log1p", "tanh", "sin", "cos", "power", "divide", "sqrt"}
+)
 
 REDUCTIONS: Final[dict[Any, str]] = {
     np.add.reduce: "sum",

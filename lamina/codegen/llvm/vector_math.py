@@ -89,6 +89,32 @@ def exp(x: Lanes) -> Lanes:
     return value * _power_of_two(half, kind) * _power_of_two(n - half, kind)
 
 
+def expm1(x: Lanes) -> Lanes:
+    """e^x - 1 = 2^n (m + (1 - 2^-n)) where m = e^r - 1 without cancellation."""
+    kind = x.kind
+    low, high = -20.0 if kind == "float" else -40.0, _EXP_RANGE[kind][1]
+    inside = x.compare("olt", low).where(low, x)
+    inside = inside.compare("ogt", high).where(high, inside)
+    n, r = _reduced_exponent(inside)
+    less_one = (r * r).fma(polynomial(r, _EXP[kind]), r)
+    whole = _BITS[kind][0]
+    n = x.compare("ord", x).where(n, 0.0).convert("fptosi", whole)
+    few = n.compare("slt", 60).where(n, 60)  # 1 - 2^-60 is 1
+    half = n >> 1  # in two steps, since 2^n may be too large
+    scaled = (less_one + (1.0 - _power_of_two(-few, kind))) * _power_of_two(half, kind)
+    result = scaled * _power_of_two(n - half, kind)
+    return x.compare("uno", x).where(x, x.block.call("copysign", kind, result, x))
+
+
+def log1p(x: Lanes) -> Lanes:
+    """log(1 + x) = log(u) + c / u, where u is 1 + x rounded and c what the rounding took away."""
+    u = x + 1.0
+    rest = (x - (u - 1.0)) / u
+    is_end = u.compare("oeq", 0.0) | x.compare("oeq", math.inf)
+    value = log(u) + is_end.where(0.0, rest)
+    return x.block.call("copysign", x.kind, value, x)
+
+
 def log(x: Lanes) -> Lanes:
     """The natural logarithm: x = 2^e (1 + f) with 1 + f near 1."""
     kind = x.kind
@@ -230,7 +256,9 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 FUNCTIONS: Final[dict[str, Callable[..., Lanes]]] = {
     "exp": exp,
+    "expm1": expm1,
     "log": log,
+    "log1p": log1p,
     "tanh": tanh,
     "sin": _circular_function("sin", 0),
     "cos": _circular_function("cos", 1),
