@@ -29,6 +29,10 @@ def _tensors(value: Any) -> list[Tensor]:
     return [standing_for(item) for item in _listed(value)]
 
 
+def _is_number(array: Any) -> bool:
+    return array.__class__ is np.ndarray and not array.ndim
+
+
 def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
     """A gradient for each root: what the user gave, or one for a scalar."""
     gradients = [None] * len(roots) if given is None else _listed(given)
@@ -40,13 +44,15 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
     found = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         if gradient is None:
+            array = root._array
             if not root.requires_grad:
                 raise blame.no_graph(index, root)
-            if root._array.size != 1 or root.dtype.is_complex:
+            if array.size != 1 or array.dtype.kind == "c":
                 raise blame.non_scalar_root(root)
-            if root.grad_fn is None and inherits_flag(root):
+            if root._node is None and root.grad_fn is None and inherits_flag(root):
                 raise blame.no_graph(index, root)
-            ones = np.ones_like(root._array)
+            # `ones_like` takes 1 us.
+            ones = np.array(1, array.dtype) if _is_number(array) else np.ones_like(array)
             gradient = wrap(ones, (*here(), "backward", CUT_BACKWARD, None))
         else:
             blame.check_root_gradient(index, root, gradient)

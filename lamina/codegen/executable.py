@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -38,12 +38,18 @@ class Executable:
     Args:
         graph: What to compute; it is changed.
         native: Whether to make machine code; None for: where llvmlite is installed.
-        pooled: Whether the memory of results is used again once nobody has them any more.
+        pooled: Whether the memory of results is used again once nobody has them any more. If not,
+            a run leaves nothing behind.
+        lasting: The places of inputs that are left behind all the same: arrays that exist anyway,
+            and are most often the same in the next run (0.5 us each).
 
     A run uses the executable's own memory: only one may be under way at a time.
     """
 
-    def __init__(self, graph: Graph, native: bool | None = None, pooled: bool = True) -> None:
+    def __init__(
+        self, graph: Graph, native: bool | None = None, pooled: bool = True,
+        lasting: Collection[int] = (),
+    ) -> None:  # fmt: skip
         self.is_native = machine.is_available() if native is None else native
         simplify(graph, machine.lane_count() if self.is_native else 0)
         self._is_pooled = pooled
@@ -57,12 +63,13 @@ class Executable:
         scratch = self._plan_accumulators()
         outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._called = self._values_of_calls(outputs)
-        self._store = Store(graph, self.plan, outputs, self._called, pooled)
+        self._slots = [self.plan.slots[value] for value in graph.inputs]
+        kept = {self._slots[place] for place in lasting}
+        self._store = Store(graph, self.plan, outputs, self._called, pooled, kept)
         for value, array in graph.constants.items():
             self._store.bind(
                 self.plan.slots[value], np.ascontiguousarray(array) if array.ndim else array
             )
-        self._slots = [self.plan.slots[value] for value in graph.inputs]
         self._work = self._native(scratch) if self.is_native else self._with_numpy()
 
     def _plan_accumulators(self) -> dict[int, int]:

@@ -46,7 +46,7 @@ address_of: Final = _address_by_field if _field_is_there() else _address_by_attr
 class _Result:
     """One result: where it is bound, and how its memory is made (unless a call gives it)."""
 
-    __slots__ = ("is_called", "is_whole", "make", "pooled", "slot", "view")
+    __slots__ = ("is_as_planned", "is_called", "is_whole", "make", "pooled", "slot", "view")
 
     def __init__(self, graph: Graph, view: View, slot: int, is_called: bool) -> None:
         self.view = view
@@ -58,6 +58,9 @@ class _Result:
         covers = shown.is_dense and shown.nbytes == kind.nbytes and not view.offset
         self.is_whole = covers or graph.is_whole(view)
         self.make = maker_of(shown if covers else kind)
+        # Else it lies there transposed, or steps see axes of it taken together.
+        lies_so = Value(view.shape, view.dtype, settled(view.shape, view.strides)) == kind
+        self.is_as_planned = lies_so or not covers
         self.pooled: Any = None
 
 
@@ -69,6 +72,7 @@ class Store:
         outputs: What a run gives.
         called: Values whose arrays calls give; those among the outputs are handed on.
         pooled: Whether the memory of a result serves again once nobody else has it.
+        lasting: Slots that are not released.
 
     Attributes:
         arrays: The array of each slot; slot 0 is the arena.
@@ -76,8 +80,9 @@ class Store:
     """
 
     def __init__(
-        self, graph: Graph, plan: Plan, outputs: Sequence[View], called: set[int], pooled: bool
-    ) -> None:
+        self, graph: Graph, plan: Plan, outputs: Sequence[View], called: set[int], pooled: bool,
+        lasting: set[int],
+    ) -> None:  # fmt: skip
         self._graph = graph
         self._plan = plan
         self._is_pooled = pooled
@@ -90,7 +95,9 @@ class Store:
         self._results = [
             _Result(graph, view, plan.slots[view.value], view.value in called) for view in outputs
         ]
-        self._constants = frozenset(plan.slots[value] for value in graph.constants)
+        kept = lasting | {plan.slots[value] for value in graph.constants}
+        first = 1 if plan.arena < LARGE_ARENA else 0
+        self._passing = [slot for slot in range(first, count) if slot not in kept]
         self._bind_arena()
 
     def _bind_arena(self) -> None:
@@ -107,10 +114,8 @@ class Store:
                 self._views.pop(view, None)
 
     def release(self) -> None:
-        """Forget all arrays but the constants, and but a small arena."""
-        for slot in range(self._plan.arena < LARGE_ARENA, len(self.arrays)):
-            if slot in self._constants:
-                continue
+        """Forget all arrays but the constants, those that last, and a small arena."""
+        for slot in self._passing:
             self.arrays[slot] = None
             if slot in self._views_of:
                 for view in self._views_of.pop(slot):
@@ -131,17 +136,11 @@ class Store:
                 array = result.make()
                 if self._is_pooled:
                     result.pooled = array
-                self.bind(result.slot, self._as_planned(array, result.view.value))
+                value = result.view.value
+                seen = array if result.is_as_planned else _shown(array, 0, self._graph.whole(value))
+                self.bind(result.slot, seen)
             found.append(array if result.is_whole else self._seen(array, result.view))
         return found
-
-    def _as_planned(self, array: Any, value: int) -> Any:
-        """Memory as steps see the value: a result may lie there transposed."""
-        kind = self._graph.values[value]
-        steps = settled(array.shape, array.strides)
-        if (array.shape, array.dtype, steps) == (kind.shape, kind.dtype, kind.strides):
-            return array
-        return _shown(array, 0, self._graph.whole(value))
 
     def fill_in(self, results: list[Any]) -> None:
         """Put what calls gave among the results."""

@@ -145,12 +145,14 @@ def _in_two(
     count = iter(range(len(derivative.gradients)))
     positions = tuple(None if g is None else next(count) for g in derivative.gradients)
     kinds = [(array.shape, array.dtype) for array in derivative.cotangents]
-    executable = Executable(parts.later, pooled=False)
+    sources = [source_of[value] for value in parts.inputs]
+    lasting = [k for k, s in enumerate(sources, len(parts.kept)) if isinstance(s, Reached)]
+    executable = Executable(parts.later, pooled=False, lasting=lasting)
     owned = {id(owner): entry.source for entry in inputs for owner in entry.owners}
     backward = Backward(
         executable,
         [owned.get(id(t)) or Reached(t, "a tensor") for t in derivative.targets],
         (executable, kinds, positions),
-        [source_of[value] for value in parts.inputs],
+        sources,
     )
     return Parts(Executable(parts.now), inputs, backward, len(parts.kept))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, Final, final
 
 import numpy as np
@@ -54,6 +54,7 @@ class Guards:
         ]
         self._reached = [i.source._tensor for i in inputs if isinstance(i.source, Reached)]
         self._flags = [_kind_of(tensor) for tensor in self._reached]
+        self._facts: list[Any] = []
         self._mates = [
             (owner, other)
             for i in inputs
@@ -86,11 +87,14 @@ class Guards:
         for k, other in self._same:
             if tensors[k] is not (tensors[other] if isinstance(other, int) else other):
                 return f"argument {k} was another tensor that the function reaches"
-        for tensor, kind in zip(self._reached, self._flags, strict=True):
-            if _kind_of(tensor) != kind:
-                return f"{self._name(tensor)}: {_kind_difference(kind, _kind_of(tensor))}"
+        # The same objects are of the same kind: 0.15 us a tensor instead of 0.4.
+        if (facts := list(map(_FACTS, self._reached))) != self._facts:
+            for tensor, kind in zip(self._reached, self._flags, strict=True):
+                if _kind_of(tensor) != kind:
+                    return f"{self._name(tensor)}: {_kind_difference(kind, _kind_of(tensor))}"
+            self._facts = facts
         for tensor, was_none in self._grads:
-            if (tensor._grad is None) != was_none:
+            if (tensor._grad is None) is not was_none:
                 return f"{self._name(tensor)}.grad was {'' if was_none else 'not '}None"
         for tensor, other in self._mates:
             if tensor._array is not other._array:
@@ -166,6 +170,7 @@ def _kind_of(tensor: Tensor) -> tuple[Any, ...]:
     )
 
 
+_FACTS: Final = attrgetter("_requires_grad", "_view", "_cell", "_hooks", "_is_param")
 _KINDS: Final = ("requires_grad", "not a view", "an inference tensor", "hooks", "a parameter")
 
 

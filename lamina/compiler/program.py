@@ -13,7 +13,6 @@ from lamina.compiler.guards import Guards
 from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
 from lamina.core.provenance import here
-from lamina.core.saved import keep_input
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import next_stamp
 
@@ -95,13 +94,20 @@ class Program:
                 tensor = made[id(result)]
                 tensor._node, tensor._requires_grad = used_up_node(place, next_stamp()), True
             return
-        targets = [source.tensor(tensors) for source in backward.targets]
-        edges = tuple([None if target is None else root_edge(target) for target in targets])
+        edges = tuple([_edge_to(source.tensor(tensors)) for source in backward.targets])
         node = new_node(place, next_stamp(), edges, len(results))
         node.context = backward.context
         kept = found[len(found) - self.parts.kept :]
-        node.saved = (kept, [keep_input(s.tensor(tensors)) for s in backward.inputs])
+        # As `keep_input` keeps them: the guards know that none is an inference tensor.
+        node.saved = (kept, [source.tensor(tensors) for source in backward.inputs])
         for result in results:
             tensor = made[id(result)]
             tensor._requires_grad, tensor._origin = True, None
             tensor._node = node if len(results) == 1 else OutputEdge(node, result.output or 0)
+
+
+def _edge_to(target: Tensor | None) -> Any:
+    """Where the gradient of a tensor goes."""
+    if target is None or (target._node is None and target._view is None):
+        return target
+    return root_edge(target)
