@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, ClassVar
 
 from lamina.core.tensor import Tensor
-from lamina.errors import ArgumentTypeError, InvalidValue, ShapeMismatch
+from lamina.errors import ArgumentTypeError, InvalidArgument, InvalidValue, ShapeMismatch
 from lamina.nn import functional as F
 from lamina.nn import init
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
-from lamina.nn.recurrent_steps import gru_step, lstm_step, rnn_step
+from lamina.nn.recurrent_checks import check_sizes, with_batch
+from lamina.nn.recurrent_steps import (
+    backward_in_time,
+    forward_in_time,
+    gru_step,
+    lstm_step,
+    rnn_step,
+)
+from lamina.nn.utils.rnn import PackedSequence
 from lamina.ops.creation import empty, zeros
 from lamina.ops.joining import cat, stack
 
@@ -43,7 +50,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_sizes(hidden_size, num_layers, dropout, proj_size)
+        check_sizes(mode, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -79,6 +86,14 @@ class RNNBase(Module):
         self._all_weights.append(names)
 
     @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
     def all_weights(self) -> list[list[Tensor]]:
         """The weights, one list a layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
@@ -101,14 +116,14 @@ class RNNBase(Module):
         """Return the length of each part of the state."""
         return (self.proj_size or self.hidden_size,)
 
-    def _run(
-        self, input: Tensor, state: tuple[Tensor, ...] | None
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _run(self, input: Any, state: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
         """Run all layers; `input` is as the user gave it, the results too."""
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, state)
         if not isinstance(input, Tensor):
             raise ArgumentTypeError(
-                f"the input of {type(self).__name__} is a Tensor, not {type(input).__name__}; "
-                "packed sequences are not supported yet"
+                f"the input of {type(self).__name__} is a Tensor or a PackedSequence, "
+                f"not {type(input).__name__}"
             )
         if input.ndim not in (2, 3):
             raise InvalidValue(
@@ -117,38 +132,63 @@ class RNNBase(Module):
         is_batched = input.ndim == 3
         if not is_batched:
             input = input.unsqueeze(1)
+            state = None if state is None else tuple(with_batch(part) for part in state)
         elif self.batch_first:
             input = input.transpose(0, 1)
+        self._check_input(input)
+        if input.shape[0] == 0:
+            raise InvalidArgument("Expected sequence length to be larger than 0 in RNN")
+        state = self._checked_state(input, input.shape[1], state)
+        output, last = self._run_layers(input, state, None)
+        if not is_batched:
+            return output.squeeze(1), tuple(part.squeeze(1) for part in last)
+        return (output.transpose(0, 1) if self.batch_first else output), last
+
+    def _run_packed(
+        self, input: PackedSequence, state: tuple[Tensor, ...] | None
+    ) -> tuple[PackedSequence, tuple[Tensor, ...]]:
+        """Run all layers on sequences without padding, longest first."""
+        data, batch_sizes, order, back = input
+        self._check_input(data)
+        sizes = batch_sizes.tolist()
+        state = self._checked_state(data, sizes[0], state)
+        if order is not None:
+            state = tuple(part.index_select(1, order) for part in state)
+        output, last = self._run_layers(data, state, sizes)
+        if back is not None:
+            last = tuple(part.index_select(1, back) for part in last)
+        return PackedSequence(output, batch_sizes, order, back), last
+
+    def _check_input(self, input: Tensor) -> None:
         if input.shape[-1] != self.input_size:
             raise ShapeMismatch(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
                 f"got {input.shape[-1]}"
             )
-        state = self._checked_state(input, state, is_batched)
-        output, last = self._run_layers(input, state)
-        if not is_batched:
-            return output.squeeze(1), tuple(part.squeeze(1) for part in last)
-        return (output.transpose(0, 1) if self.batch_first else output), last
+        wanted = getattr(self, self._flat_weights_names[0]).dtype
+        if input.dtype != wanted:
+            raise InvalidValue(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted})",
+                help=[f"convert the input, `input.to({wanted})`, or the model"],
+            )
 
     def _checked_state(
-        self, input: Tensor, state: tuple[Tensor, ...] | None, is_batched: bool
+        self, input: Tensor, batch: int, state: tuple[Tensor, ...] | None
     ) -> tuple[Tensor, ...]:
-        batch = input.shape[1]
         wanted = [(len(self._all_weights), batch, size) for size in self._state_sizes()]
         if state is None:
             return tuple(zeros(size, dtype=input.dtype, device=input.device) for size in wanted)
-        if not is_batched:
-            state = tuple(part.unsqueeze(1) for part in state)
         for i, (part, size) in enumerate(zip(state, wanted, strict=True)):
             if tuple(part.shape) != size:
+                which = f"hidden[{i}]" if len(wanted) > 1 else "hidden"
                 raise ShapeMismatch(
-                    f"Expected hidden[{i}] size {size}, got {tuple(part.shape)}",
+                    f"Expected {which} size {size}, got {list(part.shape)}",
                     help=["its dimensions are layers * directions, batch, size"],
                 )
         return state
 
     def _run_layers(
-        self, input: Tensor, state: tuple[Tensor, ...]
+        self, input: Tensor, state: tuple[Tensor, ...], sizes: list[int] | None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         directions = 2 if self.bidirectional else 1
         lasts: list[tuple[Tensor, ...]] = []
@@ -156,9 +196,8 @@ class RNNBase(Module):
             outputs = []
             for direction in range(directions):
                 row = layer * directions + direction
-                output, last = self._run_direction(
-                    input, tuple(part[row] for part in state), row, is_reverse=direction == 1
-                )
+                first = tuple(part[row] for part in state)
+                output, last = self._run_direction(input, first, row, sizes, direction == 1)
                 outputs.append(output)
                 lasts.append(last)
             input = outputs[0] if directions == 1 else cat(outputs, -1)
@@ -167,18 +206,21 @@ class RNNBase(Module):
         return input, tuple(stack(parts) for parts in zip(*lasts, strict=True))
 
     def _run_direction(
-        self, input: Tensor, state: tuple[Tensor, ...], row: int, is_reverse: bool
+        self,
+        input: Tensor,
+        state: tuple[Tensor, ...],
+        row: int,
+        sizes: list[int] | None,
+        is_reverse: bool,
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         names = self._all_weights[row]
         weights = {name.rpartition("_l")[0]: getattr(self, name) for name in names}
         # The input's share of the gates needs no state, so one product serves all times.
         gates = F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
-        times = list(gates.unbind(0))
-        outputs = []
-        for gate in reversed(times) if is_reverse else times:
-            state = self._step(gate, state, weights)
-            outputs.append(state[0])
-        return stack(outputs[::-1] if is_reverse else outputs), state
+        times = gates.unbind(0) if sizes is None else gates.split(sizes)
+        walk = backward_in_time if is_reverse else forward_in_time
+        outputs, last = walk(times, state, lambda gate, held: self._step(gate, held, weights))
+        return (stack(outputs) if sizes is None else cat(outputs)), last
 
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that differ from the default."""
@@ -196,23 +238,6 @@ class RNNBase(Module):
         if self.bidirectional is not False:
             text += f", bidirectional={self.bidirectional}"
         return text
-
-
-def _check_sizes(hidden_size: int, num_layers: int, dropout: float, proj_size: int) -> None:
-    if hidden_size <= 0:
-        raise InvalidValue("hidden_size must be greater than zero")
-    if num_layers <= 0:
-        raise InvalidValue("num_layers must be greater than zero")
-    if not 0 <= dropout <= 1:
-        raise InvalidValue(f"dropout is a probability between 0 and 1, not {dropout}")
-    if proj_size < 0 or proj_size >= hidden_size:
-        raise InvalidValue("proj_size must be 0 (for no projection) or less than hidden_size")
-    if dropout > 0 and num_layers == 1:
-        warnings.warn(
-            "dropout acts after all but the last recurrent layer, so non-zero dropout expects "
-            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
-        )
 
 
 class RNN(RNNBase):
@@ -252,7 +277,9 @@ class RNN(RNNBase):
         **kwargs: Any,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
-            raise InvalidValue(f"nonlinearity is 'tanh' or 'relu', not {nonlinearity!r}")
+            raise InvalidValue(
+                f"Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'."
+            )
         mode = f"RNN_{nonlinearity.upper()}"
         super().__init__(mode, input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
@@ -262,8 +289,11 @@ class RNN(RNNBase):
     ) -> tuple[Tensor, ...]:
         return rnn_step(gates, state, weights, self.nonlinearity)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the outputs of the last layer at all times, and the last state of each layer."""
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """Return the outputs of the last layer at all times, and the last state of each layer.
+
+        A `PackedSequence` gives one.
+        """
         output, last = self._run(input, None if hx is None else (hx,))
         return output, last[0]
 
@@ -288,8 +318,11 @@ class GRU(RNNBase):
 
     _step = staticmethod(gru_step)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the outputs of the last layer at all times, and the last state of each layer."""
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """Return the outputs of the last layer at all times, and the last state of each layer.
+
+        A `PackedSequence` gives one.
+        """
         output, last = self._run(input, None if hx is None else (hx,))
         return output, last[0]
 
@@ -327,7 +360,10 @@ class LSTM(RNNBase):
         return (self.proj_size or self.hidden_size, self.hidden_size)
 
     def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Return the outputs of the last layer at all times, and the last states (h, c)."""
+        self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Any, tuple[Tensor, ...]]:
+        """Return the outputs of the last layer at all times, and the last states (h, c).
+
+        A `PackedSequence` gives one.
+        """
         return self._run(input, None if hx is None else tuple(hx))

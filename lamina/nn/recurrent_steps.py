@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lamina.core.tensor import Tensor
-from lamina.errors import InvalidValue
+from lamina.errors import InvalidArgument, InvalidValue
 from lamina.nn import functional as F
 from lamina.nn import init
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.ops.creation import empty, zeros
+from lamina.ops.joining import cat
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase", "gru_step", "lstm_step", "rnn_step"]
+__all__ = [
+    "GRUCell",
+    "LSTMCell",
+    "RNNCell",
+    "RNNCellBase",
+    "backward_in_time",
+    "forward_in_time",
+    "gru_step",
+    "lstm_step",
+    "rnn_step",
+]
 
 Weights = Mapping[str, Tensor]
 
@@ -48,6 +59,50 @@ def lstm_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tup
     hidden = leave.sigmoid() * cell.tanh()
     projection = weights.get("weight_hr")
     return (hidden if projection is None else F.linear(hidden, projection)), cell
+
+
+Step = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, ...]]
+
+
+def forward_in_time(
+    times: Sequence[Tensor], state: tuple[Tensor, ...], step: Step
+) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+    """Return the outputs at all times, and the last state of each sequence.
+
+    Args:
+        times: the gates at each time, of as many sequences as go on at it, the longest first.
+        state: the first state of all sequences.
+        step: takes gates and state to the next state.
+    """
+    outputs = []
+    ended: list[tuple[Tensor, ...]] = []
+    for gates in times:
+        count = gates.shape[0]
+        if count < state[0].shape[0]:
+            ended.append(tuple(part[count:] for part in state))
+            state = tuple(part[:count] for part in state)
+        state = step(gates, state)
+        outputs.append(state[0])
+    if ended:
+        parts = zip(state, *reversed(ended), strict=True)
+        state = tuple(cat(pieces) for pieces in parts)
+    return outputs, state
+
+
+def backward_in_time(
+    times: Sequence[Tensor], state: tuple[Tensor, ...], step: Step
+) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+    """Do what `forward_in_time` does from the end; each sequence begins at its own last element."""
+    first, outputs = state, []
+    state = tuple(part[: times[-1].shape[0]] for part in first)
+    for gates in reversed(times):
+        count, before = gates.shape[0], state[0].shape[0]
+        if count > before:
+            begin = (part[before:count] for part in first)
+            state = tuple(cat(pieces) for pieces in zip(state, begin, strict=True))
+        state = step(gates, state)
+        outputs.append(state[0])
+    return outputs[::-1], state
 
 
 class RNNCellBase(Module):
@@ -135,12 +190,12 @@ class RNNCell(RNNCellBase):
         dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
-        if nonlinearity not in ("tanh", "relu"):
-            raise InvalidValue(f"nonlinearity is 'tanh' or 'relu', not {nonlinearity!r}")
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise InvalidArgument(f"Unknown nonlinearity: {self.nonlinearity}")
         gates, state, weights = self._prepared(input, None if hx is None else (hx,), 1)
         return rnn_step(gates, state, weights, self.nonlinearity)[0]
 

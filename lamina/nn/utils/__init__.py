@@ -1,5 +1,6 @@
-"""Helpers around training: gradient clipping, parameters as one vector."""
+"""Helpers around modules: gradient clipping, sequences, parameters as one vector."""
 
+from lamina.nn.utils import rnn
 from lamina.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -7,7 +8,7 @@ from lamina.nn.utils.clip_grad import (
     clip_grads_with_norm_,
     get_total_norm,
 )
-from lamina.nn.utils.vectors import parameters_to_vector, vector_to_parameters
+from lamina.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = [
     "clip_grad_norm",
@@ -16,5 +17,6 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "vector_to_parameters",
 ]
