@@ -45,6 +45,18 @@ from lamina.ops.device_random import (
     set_rng_state,
     set_rng_state_all,
 )
+from lamina.ops.typed_tensors import CUDA_TYPES as _CUDA_TYPES
+
+BFloat16Tensor = _CUDA_TYPES["BFloat16Tensor"]
+BoolTensor = _CUDA_TYPES["BoolTensor"]
+ByteTensor = _CUDA_TYPES["ByteTensor"]
+CharTensor = _CUDA_TYPES["CharTensor"]
+DoubleTensor = _CUDA_TYPES["DoubleTensor"]
+FloatTensor = _CUDA_TYPES["FloatTensor"]
+HalfTensor = _CUDA_TYPES["HalfTensor"]
+IntTensor = _CUDA_TYPES["IntTensor"]
+LongTensor = _CUDA_TYPES["LongTensor"]
+ShortTensor = _CUDA_TYPES["ShortTensor"]
 
 # --- Lamina's own: simulation ------------------------------------------------------------------
 
@@ -256,9 +268,19 @@ def mem_get_info(device: _Place = None) -> tuple[int, int]:
 
 
 __all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
     "DeviceProperties",
+    "DoubleTensor",
     "Event",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
     "OutOfMemoryError",
+    "ShortTensor",
     "Stream",
     "current_device",
     "current_stream",

@@ -162,9 +162,9 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Choose the dtype of new floating-point tensors; `DtypeError` unless it is floating point."""
+    """Choose the dtype of new floating-point tensors; `InvalidDtype` if it is none of these."""
     if not isinstance(d, dtype) or not d.is_floating_point or d.itemsize == 1:
-        raise DtypeError(
+        raise InvalidDtype(
             f"only floating-point types are supported as the default type, not {d!r}",
             help=["use float16, bfloat16, float32 or float64"],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ class Variable(metaclass=VariableMeta):
     def __new__(  # type: ignore[misc]
         cls, data: Any = None, requires_grad: bool = False, volatile: bool = False
     ) -> Tensor:
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                stacklevel=2,
+            )
         place = (*here(), "Variable", None, root_of(data))
         if data is None:
             made = wrap(np.empty(0, dtypes.get_default_dtype().numpy), place)

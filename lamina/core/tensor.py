@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from lamina import dtypes, errors
+from lamina import errors
 from lamina.core import blame, records
 from lamina.core.facts import ArrayFacts
 from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
-from lamina.core.layouts import Size
 from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
@@ -87,19 +86,7 @@ class Tensor(ArrayFacts):
     grad_cleared_at: Any = None
     grad_filled_at: Any = None
 
-    def __new__(cls, *args: Any, device: Any = None, **_: Any) -> Self:
-        """A tensor of the default dtype, of a shape or of given values (the legacy constructor)."""
-        kind = dtypes.get_default_dtype().numpy
-        if len(args) == 1 and isinstance(args[0], Tensor):
-            array = args[0]._array.astype(kind, copy=False)
-        elif len(args) == 1 and not isinstance(args[0], int | Size):
-            array = np.asarray(args[0], dtype=kind)
-        else:
-            shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args
-            array = np.zeros(shape, dtype=kind)
-        made = object.__new__(cls)
-        fill_slots(made, array, (*here(), "Tensor", None, None))
-        return made
+    # `Tensor(2, 3)` and `Tensor([1, 2])` come with the methods: see ops/typed_tensors.
 
     # --- its place in the graph ---------------------------------------------------------------
 

@@ -3,7 +3,10 @@
 from lamina import dtypes
 from lamina.autograd.backward import backward_of
 from lamina.core.tensor import Tensor
-from lamina.ops import conversion, data, random, random_filling
+from lamina.ops import conversion, data, random, random_filling, typed_tensors
+
+Tensor.__new__ = staticmethod(typed_tensors.construct)
+Tensor.new = typed_tensors.new
 
 Tensor.backward = backward_of
 Tensor.to = conversion.to

@@ -18,6 +18,7 @@ from lamina.devices import (
     CPU,
     NoValues,
     backend_of,
+    current_default,
     current_recorder,
     device,
     device_of,
@@ -145,20 +146,27 @@ def cuda(
 
 
 def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
-    """The name of the tensor's type ('torch.FloatTensor'), or a conversion, given a dtype."""
+    """The name of the tensor's type ('torch.FloatTensor'), or a conversion, given a dtype.
+
+    A type, such as `torch.cuda.FloatTensor`, or its name, stands for a dtype and a device.
+    """
     if dtype is None:
         return legacy_type(self.dtype, self.device)
-    if isinstance(dtype, str):
-        for kind in dtypes.ALL_TYPES:
-            if dtype == str(kind):
-                return convert(self, kind, None)
-            for place in ("cpu", "cuda"):
-                if dtype == legacy_type(kind, device(place)):
-                    return convert(self, kind, place if self.device.type != place else None)
-        raise errors.InvalidArgument(
-            f"invalid type: {dtype!r}", help=["for example 'torch.FloatTensor'"]
-        )
-    return convert(self, getattr(dtype, "dtype", dtype), None)
+    if isinstance(dtype, dtypes.dtype):
+        return convert(self, dtype, None)
+    if dtype is Tensor:
+        return convert(self, dtypes.get_default_dtype(), current_default())
+    name = dtype
+    if hasattr(dtype, "is_cuda"):
+        name = legacy_type(dtype.dtype, device("cuda" if dtype.is_cuda else "cpu"))
+    for kind in dtypes.ALL_TYPES:
+        if name == str(kind):
+            return convert(self, kind, None)
+        for place in ("cpu", "cuda"):
+            if name == legacy_type(kind, device(place)):
+                return convert(self, kind, place if self.device.type != place else None)
+    shown = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", type(dtype).__name__)
+    raise errors.InvalidValue(f"invalid type: {shown!r}", help=["for example 'torch.FloatTensor'"])
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
