@@ -155,7 +155,7 @@ from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, 
 from lamina.version import __version__
 
 if TYPE_CHECKING:
-    from lamina import backends, cuda, fft, linalg, nn, optim, random, signal, special, utils
+    from lamina import backends, cuda, fft, jit, linalg, nn, optim, random, signal, special, utils
     from lamina.backends.settings import (
         are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
         get_float32_matmul_precision, get_num_interop_threads,
@@ -192,7 +192,8 @@ if TYPE_CHECKING:
     from lamina.torch_alias import as_torch
 
 _NAMESPACES = frozenset({
-    "backends", "cuda", "fft", "linalg", "nn", "optim", "random", "signal", "special", "utils",
+    "backends", "cuda", "fft", "jit", "linalg", "nn", "optim", "random", "signal", "special",
+    "utils",
 })
 _CHAPTERS = {
     "lamina.backends.settings": (
@@ -286,9 +287,9 @@ __all__ = [
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
     "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
     "is_inference_mode_enabled", "is_tensor", "is_warn_always_enabled", "isclose", "isfinite",
-    "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kaiser_window", "kron",
-    "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less", "less_equal", "lgamma",
-    "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
+    "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jit", "kaiser_window",
+    "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less", "less_equal",
+    "lgamma", "linalg", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
     "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or",
     "logical_xor", "logit", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack",
     "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp",

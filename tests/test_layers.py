@@ -18,7 +18,7 @@ LAYERS = [
     {"ops"},
     # What people call: all of it is written with the ops, and with each other.
     {"methods", "autograd", "nn", "optim", "utils", "io", "func", "linalg", "fft", "special"}
-    | {"random", "cuda", "amp", "backends", "testing", "distributions", "signal", "sparse"},
+    | {"random", "cuda", "amp", "backends", "testing", "distributions", "signal", "sparse", "jit"},
     {"compiler", "explain", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
     {"cli", "demo", "bench", "torch_alias", "__main__"},

@@ -88,6 +88,7 @@ def test_equal(text):
 
 # Where PyTorch's words are of its own inside, only the class is compared.
 OWN_WORDS = (
+    "Trying to create tensor",
     "expected TensorOptions",
     "new(): argument 'size'",
     "invalid type object",
