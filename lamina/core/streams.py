@@ -1,13 +1,42 @@
-"""The default streams of random numbers: one for each device, all started by the same seed."""
+"""The default streams of random numbers: one for each device, all started by the same seed.
+
+A thread may have default streams of its own, as a worker process would: then what it draws and
+seeds concerns no other thread.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import threading
+from typing import Any, Final, final
 
 from lamina.core.generator import Generator, default_generator
 from lamina.devices import CPU, device
 
-_of_device: Final[dict[device, Generator]] = {}
+
+@final
+class _Streams:
+    """Default streams that belong together."""
+
+    __slots__ = ("cpu", "of_device")
+
+    def __init__(self, cpu: Generator) -> None:
+        self.cpu = cpu
+        self.of_device: dict[device, Generator] = {}
+
+
+@final
+class _Thread(threading.local):
+    """Which default streams the current thread draws from."""
+
+    streams: _Streams = _Streams(default_generator)
+
+
+_thread: Final = _Thread()
+
+
+def use_own_streams(seed: int) -> None:
+    """Give the current thread default streams of its own, started by a seed."""
+    _thread.streams = _Streams(Generator(seed))
 
 
 def stream_of(place: device) -> Generator:
@@ -15,26 +44,29 @@ def stream_of(place: device) -> Generator:
 
     It starts from the seed that the CPU's started from, so it gives the same numbers.
     """
+    streams = _thread.streams
     if place.type != "cuda":
-        return default_generator
-    found = _of_device.get(place)
+        return streams.cpu
+    found = streams.of_device.get(place)
     if found is None:
-        made = Generator(default_generator.initial_seed())
-        found = _of_device.setdefault(place, made)
+        made = Generator(streams.cpu.initial_seed())
+        found = streams.of_device.setdefault(place, made)
     return found
 
 
 def seed_all(seed: int) -> None:
     """Start all streams over from a seed."""
-    default_generator.manual_seed(seed)
-    for stream in list(_of_device.values()):
+    streams = _thread.streams
+    streams.cpu.manual_seed(seed)
+    for stream in list(streams.of_device.values()):
         stream.manual_seed(seed)
 
 
 def states() -> dict[device, Any]:
     """The states of all streams, to go back to."""
-    found = {place: stream.get_state() for place, stream in list(_of_device.items())}
-    return {CPU: default_generator.get_state(), **found}
+    streams = _thread.streams
+    found = {place: stream.get_state() for place, stream in list(streams.of_device.items())}
+    return {CPU: streams.cpu.get_state(), **found}
 
 
 def restore(saved: dict[device, Any]) -> None:

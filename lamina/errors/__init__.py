@@ -101,6 +101,11 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L912  MissingImport (ImportError)
     |-- L913  MissingModule (ModuleNotFoundError)
     |-- L914  TorchIsLoaded (RuntimeError)
+    |  data sets and their loading
+    |-- L1001  DatasetMismatch (AssertionError)
+    |-- L1002  CollateMismatch (RuntimeError)
+    |-- L1003  CollateMissingKey (KeyError)
+    |-- L1004  WorkerFailed (RuntimeError)
 
     LaminaWarning (UserWarning)
     |-- L110  NonLeafGradWarning
@@ -110,6 +115,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L311  CheckpointWarning
     |-- L711  DoubtfulValue
     |-- L904  CaptureWarning
+    |-- L1005  DatasetWarning
 
 """
 
@@ -184,6 +190,13 @@ from .leaves import (
     RetainGradRefused,
     ScalarConversionWarning,
     StateDictMismatch,
+)
+from .loading import (
+    CollateMismatch,
+    CollateMissingKey,
+    DatasetMismatch,
+    DatasetWarning,
+    WorkerFailed,
 )
 from .places import Note, Place, render
 from .values import (
@@ -321,6 +334,11 @@ CODES: dict[str, type[Diagnostic]] = {
     "L912": MissingImport,
     "L913": MissingModule,
     "L914": TorchIsLoaded,
+    "L1001": DatasetMismatch,
+    "L1002": CollateMismatch,
+    "L1003": CollateMissingKey,
+    "L1004": WorkerFailed,
+    "L1005": DatasetWarning,
 }
 
 __all__ = [
@@ -335,11 +353,15 @@ __all__ = [
     "CastRefused",
     "CheckpointMismatch",
     "CheckpointWarning",
+    "CollateMismatch",
+    "CollateMissingKey",
     "ConcatenationMismatch",
     "ContextMisuse",
     "CopyConstructWarning",
     "CreateGraphWarning",
     "DataMismatch",
+    "DatasetMismatch",
+    "DatasetWarning",
     "DeepcopyOfNonLeaf",
     "DetachOfView",
     "DeviceMismatch",
@@ -422,6 +444,7 @@ __all__ = [
     "UnusedInput",
     "ViewOfLeafModified",
     "ViewStrideMismatch",
+    "WorkerFailed",
     "WriteShapeMismatch",
     "WrongNumberOfGradients",
     "ZeroDimensional",

@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 from lamina import errors
 from lamina.core import generator as streams
-from lamina.core.streams import restore, seed_all, states
+from lamina.core.streams import restore, seed_all, states, stream_of
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, to_device
 from lamina.ops.making import place_of_device, settle
@@ -60,34 +60,41 @@ class Generator:
 
 
 default_generator: Final = Generator(stream=streams.default_generator)
+"""The CPU's default generator. (A thread with streams of its own has another one.)"""
+
+
+def _default() -> Generator:
+    """The CPU's default generator in this thread."""
+    own = stream_of(CPU)
+    return default_generator if own is default_generator.stream else Generator(stream=own)
 
 
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices; returns the CPU's."""
     seed_all(seed)
-    return default_generator
+    return _default()
 
 
 def seed() -> int:
     """Seed the default generators of all devices from the system; returns the seed."""
-    found = default_generator.seed()
+    found = _default().seed()
     seed_all(found)
     return found
 
 
 def initial_seed() -> int:
     """The seed that the default generator last started from."""
-    return default_generator.initial_seed()
+    return _default().initial_seed()
 
 
 def get_rng_state() -> Tensor:
     """The default generator's state."""
-    return default_generator.get_state()
+    return _default().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Set the default generator's state."""
-    default_generator.set_state(new_state)
+    _default().set_state(new_state)
 
 
 @contextmanager

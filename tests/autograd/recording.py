@@ -43,6 +43,8 @@ class Cases:
 
 def plain(value: Any) -> Any:
     """Tensors as nested lists, floats rounded to 5 digits, names for classes."""
+    if isinstance(value, type):
+        return value.__name__
     if hasattr(value, "tolist"):
         return plain(value.detach().tolist())
     if isinstance(value, complex):
@@ -51,8 +53,8 @@ def plain(value: Any) -> Any:
         return float(f"{value:.5g}")
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, type):
-        return value.__name__
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 

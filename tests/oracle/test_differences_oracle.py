@@ -87,6 +87,17 @@ def small_integers(t):
     return t.ones(2, dtype=t.uint16) + t.ones(2, dtype=t.uint16)
 
 
+def worker_kind(t):
+    class Asked(t.utils.data.Dataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            return t.utils.data.get_worker_info().worker_method
+
+    return next(iter(t.utils.data.DataLoader(Asked(), None, num_workers=1)))
+
+
 # name on the page: (program, Lamina's answer, PyTorch's answer)
 def bessel(t):
     """Whether J0 at 5.05 is right by mpmath, and J0 at infinity, None for NaN."""
@@ -112,6 +123,7 @@ DIFFERENCES = {
     "conj": (lambda t: t.tensor([1 + 2j]).conj().is_conj(), False, True),
     "subclass": (subclass, False, True),
     "bessel": (bessel, (True, 0.0), (False, None)),
+    "workers": (worker_kind, "thread", "multiprocessing"),
 }  # fmt: skip
 
 

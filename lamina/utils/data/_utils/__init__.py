@@ -1,0 +1,1 @@
+"""The loader's parts: making batches, reading samples, workers that do both."""
