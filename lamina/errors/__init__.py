@@ -56,7 +56,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L407  NegativeSize (RuntimeError)
     |-- L408  RaggedData (ValueError)
     |-- L409  BatchMismatch (ValueError)
-    |-- L410  AttentionMismatch (RuntimeError, AssertionError)
+    |-- L410  LayerMismatch (RuntimeError, AssertionError)
     |  dtypes
     |-- L501  DtypeError (RuntimeError)
     |-- L502  UnsupportedData (TypeError)
@@ -201,7 +201,6 @@ from .loading import (
 from .places import Note, Place, render
 from .values import (
     AmbiguousTruth,
-    AttentionMismatch,
     BatchMismatch,
     ConcatenationMismatch,
     DimensionOutOfRange,
@@ -211,6 +210,7 @@ from .values import (
     InvalidArgument,
     InvalidIndex,
     InvalidValue,
+    LayerMismatch,
     LinAlgError,
     MatmulShapeMismatch,
     NegativeSize,
@@ -292,7 +292,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L407": NegativeSize,
     "L408": RaggedData,
     "L409": BatchMismatch,
-    "L410": AttentionMismatch,
+    "L410": LayerMismatch,
     "L501": DtypeError,
     "L502": UnsupportedData,
     "L503": ArgumentTypeError,
@@ -343,7 +343,6 @@ CODES: dict[str, type[Diagnostic]] = {
 
 __all__ = [
     "AmbiguousTruth",
-    "AttentionMismatch",
     "ArgumentTypeError",
     "BackwardNotWritten",
     "BatchMismatch",
@@ -393,6 +392,7 @@ __all__ = [
     "InvalidValue",
     "LaminaError",
     "LaminaWarning",
+    "LayerMismatch",
     "LeafModified",
     "LegacyFunction",
     "LinAlgError",

@@ -130,10 +130,10 @@ class BatchMismatch(LaminaError, ValueError):
 
 
 @final
-class AttentionMismatch(LaminaError, RuntimeError, AssertionError):
-    """Queries, keys, values or masks of attention do not fit together.
+class LayerMismatch(LaminaError, RuntimeError, AssertionError):
+    """A layer, its settings and what it is given do not fit together.
 
-    PyTorch raises AssertionError for some of these and RuntimeError for others.
+    PyTorch raises AssertionError in some of these cases and RuntimeError in others.
 
     Fails:
         torch.nn.MultiheadAttention(5, 2)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import final
 
-from lamina.errors import AttentionMismatch
+from lamina.errors import LayerMismatch
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
@@ -44,7 +44,7 @@ def sdpa_kernel(
     """
     listed = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Sequence) or not all(isinstance(b, SDPBackend) for b in listed):
-        raise AttentionMismatch(
+        raise LayerMismatch(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
             f"{type(backends).__name__}"
         )

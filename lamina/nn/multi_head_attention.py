@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from lamina.core.tensor import Tensor
-from lamina.errors import AttentionMismatch, InvalidValue
+from lamina.errors import InvalidValue, LayerMismatch
 from lamina.nn import functional as F
 from lamina.nn import init
 from lamina.nn.linear import Linear
@@ -80,7 +80,7 @@ class MultiheadAttention(Module):
                 f"embed_dim={embed_dim} and num_heads={num_heads} instead"
             )
         if embed_dim % num_heads:
-            raise AttentionMismatch(
+            raise LayerMismatch(
                 f"embed_dim must be divisible by num_heads: {embed_dim} is not by {num_heads}"
             )
         self.embed_dim = embed_dim

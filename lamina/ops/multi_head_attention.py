@@ -23,28 +23,28 @@ def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, hea
     """Whether the inputs have a batch dimension; raise if they don't fit together."""
     ndim = query.dim()
     if ndim not in (2, 3):
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor"
         )
     if key.dim() != ndim or value.dim() != ndim:
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"for a {ndim}-D query, expected key and value to be {ndim}-D but found {key.dim()}-D "
             f"and {value.dim()}-D tensors respectively"
         )
     if padding is not None and padding.dim() != ndim - 1:
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"for a {ndim}-D query, expected key_padding_mask to be None or {ndim - 1}-D but found "
             f"{padding.dim()}-D"
         )
     if mask is not None:
         if mask.dim() not in (2, 3):
-            raise errors.AttentionMismatch(
+            raise errors.LayerMismatch(
                 f"attn_mask's dimension {mask.dim()} is not supported; it should be 2 or 3"
             )
         count = heads if ndim == 2 else heads * query.shape[1]
         wanted = (*[count] * (mask.dim() - 2), query.shape[0], key.shape[0])
         if tuple(mask.shape) != wanted:
-            raise errors.AttentionMismatch(
+            raise errors.LayerMismatch(
                 f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}."
             )
     return ndim == 3
@@ -56,20 +56,20 @@ def _check_options(
 ) -> None:  # fmt: skip
     """Raise if sizes and heads don't fit, or the mask that a hint speaks of is missing."""
     if is_causal and mask is None:
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             "Need attn_mask if specifying the is_causal hint.",
             help=["pass `nn.Transformer.generate_square_subsequent_mask(length)` too"],
         )
     size = query.shape[-1]
     if size != expected:
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"was expecting embedding dimension of {expected}, but got {size}"
         )
     if size % heads:
-        raise errors.AttentionMismatch(f"embed_dim {size} not divisible by num_heads {heads}")
+        raise errors.LayerMismatch(f"embed_dim {size} not divisible by num_heads {heads}")
     places = slice(0, 2 if separate else None)
     if key.shape[places] != value.shape[places]:
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"key shape {key.shape} does not match value shape {value.shape}"
         )
 
@@ -95,7 +95,7 @@ def added_mask(mask: Any, like: Any, name: str, other: Any = None, other_name: s
         return None
     kind = mask._array.dtype.kind
     if kind != "b" and not mask.is_floating_point():
-        raise errors.AttentionMismatch(f"only bool and floating types of {name} are supported")
+        raise errors.LayerMismatch(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype != mask.dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. "
@@ -144,7 +144,7 @@ def _merged(mask: Any, padding: Any, count: int, heads: int, keys: int) -> Any:
     if padding is None:
         return mask
     if padding.shape != (count, keys):
-        raise errors.AttentionMismatch(
+        raise errors.LayerMismatch(
             f"expecting key_padding_mask shape of {(count, keys)}, but got {tuple(padding.shape)}"
         )
     spread = padding.view(count, 1, 1, keys).expand(-1, heads, -1, -1)
