@@ -155,7 +155,9 @@ from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, 
 from lamina.version import __version__
 
 if TYPE_CHECKING:
-    from lamina import backends, cuda, fft, jit, linalg, nn, optim, random, signal, special, utils
+    from lamina import (
+        backends, cuda, fft, func, jit, linalg, nn, optim, random, signal, special, utils,
+    )
     from lamina.backends.settings import (
         are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
         get_float32_matmul_precision, get_num_interop_threads,
@@ -166,6 +168,7 @@ if TYPE_CHECKING:
     from lamina.compiler import compile
     from lamina.devices.thread_count import get_num_threads, set_num_threads
     from lamina.explain import why
+    from lamina.func import vmap
     from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
     from lamina.ops.batch_normalization import batch_norm, instance_norm
     from lamina.ops.convolution import (
@@ -192,8 +195,8 @@ if TYPE_CHECKING:
     from lamina.torch_alias import as_torch
 
 _NAMESPACES = frozenset({
-    "backends", "cuda", "fft", "jit", "linalg", "nn", "optim", "random", "signal", "special",
-    "utils",
+    "backends", "cuda", "fft", "func", "jit", "linalg", "nn", "optim", "random", "signal",
+    "special", "utils",
 })
 _CHAPTERS = {
     "lamina.backends.settings": (
@@ -206,6 +209,7 @@ _CHAPTERS = {
     "lamina.compiler": "compile",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
     "lamina.explain": "why",
+    "lamina.func": "vmap",
     "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
     "lamina.ops.batch_normalization": "batch_norm instance_norm",
     "lamina.ops.convolution": (
@@ -276,14 +280,14 @@ __all__ = [
     "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32",
     "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_power",
     "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy",
-    "frombuffer", "full", "full_like", "gather", "ge", "geqrf", "ger", "get_default_device",
-    "get_default_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision",
-    "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater",
-    "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink",
-    "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "i0", "igamma",
-    "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put",
-    "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner",
-    "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
+    "frombuffer", "full", "full_like", "func", "gather", "ge", "geqrf", "ger",
+    "get_default_device", "get_default_dtype", "get_deterministic_debug_mode",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
+    "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window",
+    "hann_window", "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit",
+    "hstack", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy",
+    "index_fill", "index_put", "index_reduce", "index_select", "inf", "inference_mode",
+    "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_complex",
     "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
     "is_inference_mode_enabled", "is_tensor", "is_warn_always_enabled", "isclose", "isfinite",
@@ -321,6 +325,6 @@ __all__ = [
     "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unsafe_chunk",
     "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
     "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot",
-    "view_as_complex", "view_as_real", "view_copy", "vsplit", "vstack", "where", "why", "xlogy",
-    "zeros", "zeros_like",
+    "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "why",
+    "xlogy", "zeros", "zeros_like",
 ]

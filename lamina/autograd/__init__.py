@@ -1,6 +1,14 @@
 """The public face of the backward engine: `backward`, `grad`, modes, custom functions, checks."""
 
-from lamina.autograd import anomaly_mode, function, functional, grad_mode, graph, variable
+from lamina.autograd import (
+    anomaly_mode,
+    forward_ad,
+    function,
+    functional,
+    grad_mode,
+    graph,
+    variable,
+)
 from lamina.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from lamina.autograd.backward import backward, backward_of, grad
 from lamina.autograd.function import Function
@@ -25,6 +33,7 @@ __all__ = [
     "backward_of",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from lamina import errors
-from lamina.autograd import function_blame, function_results
+from lamina.autograd import function_blame, function_results, function_transforms
 from lamina.autograd.once import once_differentiable
 from lamina.core import blame
 from lamina.core.modes import door, state
@@ -50,6 +50,7 @@ class FunctionCtx:
     non_differentiable: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] | None = None
     materialize_grads = True
+    is_in_jvp = False
     _node: Callable[[], Any] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -89,7 +90,12 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was given to `save_for_backward`, checked for changes in place."""
+        """What was given to `save_for_backward`, checked for changes in place.
+
+        In `jvp`: what was given to `save_for_forward`.
+        """
+        if self.is_in_jvp and self.saved_for_forward is not None:
+            return self.saved_for_forward
         node = None if self._node is None else self._node()
         return () if node is None else node.saved_tensors
 
@@ -290,10 +296,23 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and record the call if an argument requires grad."""
-        place = here()
         is_split = cls.setup_context is not Function.setup_context
         if is_split or kwargs:
             args = _in_order(cls.forward, args, kwargs, is_split)
+        if door.is_watched:
+            if state.duals and (level := function_transforms.level_of(args)) is not None:
+                return function_transforms.with_tangents(cls, args, cls._applied, level)
+            if state.mappings and cls.vmap is not Function.vmap:
+                mapping = function_transforms.mapping_of(args)
+                if mapping is not None:
+                    return function_transforms.by_own_rule(cls, args, mapping)
+        return cls._applied(args)[0]
+
+    @classmethod
+    def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
+        """The outputs for bound arguments, and the ctx that the methods share."""
+        place = here()
+        is_split = cls.setup_context is not Function.setup_context
         for argument in args:
             if isinstance(argument, Tensor) and argument._view is not None:
                 refresh(argument)
@@ -317,7 +336,7 @@ class Function(metaclass=FunctionMeta):
             made = function_results.recorded_outputs(call, node, outputs)
         else:
             made = function_results.plain_outputs(call, outputs)
-        return made if isinstance(output, tuple) else made[0]
+        return (made if isinstance(output, tuple) else made[0]), ctx
 
 
 def _in_order(

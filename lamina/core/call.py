@@ -14,12 +14,14 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.batches import lift_arrays, lift_inputs
 from lamina.core.modes import door, state
 from lamina.core.op import KEEP, TO_FLOAT, Declared, Joint, Op, Rule, catalogue, raw, traced
 from lamina.core.op_node import OpNode
 from lamina.core.promotion import is_array, narrow, promote, widen_halves
 from lamina.core.provenance import here
 from lamina.core.results import wrap_results, write_out
+from lamina.core.tangents import call_with_tangents, innermost_level
 from lamina.core.tensor import (
     Tensor,
     wrap,
@@ -88,6 +90,11 @@ def publish(op: Op, call: Any) -> Declared:
 def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     """Run an operation on bound values: check, promote, compute, wrap, record."""
     tensors = checked_tensors(op, values)
+    if door.is_watched:
+        if state.mappings:  # first, so that what is kept of lifted inputs has their tangents
+            tensors = lift_inputs(op, values, tensors)
+        if state.duals and (level := innermost_level(tensors)) is not None:
+            return call_with_tangents(execute, op, values, out, level)
     if op.is_differentiable:
         for tensor in tensors:
             if tensor._view is not None:
@@ -152,9 +159,11 @@ def _is_allowed(declared: str, value: Any) -> bool:
 
 def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     """Run the kernel on the arrays of bound values, promoted as the op says."""
+    is_plain = True
     for tensor in tensors:
         if tensor._array.__class__ is not np.ndarray:
             blame.check_devices(op, values, tensors)
+            is_plain = False
             break
     arrays = list(values)
     for position in op.tensor_positions:
@@ -176,6 +185,8 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
             half = widen_halves(arrays, op.tensor_positions)
         if recorder is not None:  # numbers have become arrays
             arrays = [_lift(recorder, a) for a in arrays]
+        if not is_plain:
+            arrays = lift_arrays(op, arrays)
         by_name = dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
         # Infinities and NaNs are results like any other; NumPy would warn of them.
         with np.errstate(all="ignore"):

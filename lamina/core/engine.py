@@ -70,7 +70,8 @@ def run_backward(
             _run_plain(edges, [g._array for g in gradients], retain_graph, place)
         return []
     targets = None if inputs is None else [_target_edge(tensor, accumulate) for tensor in inputs]
-    run = GeneralRun(retain_graph, create_graph, targets, accumulate, place)
+    # Gradients that carry tangents are tensors too.
+    run = GeneralRun(retain_graph, create_graph or bool(state.duals), targets, accumulate, place)
     before = state.grad_enabled
     door.set_grad_enabled(create_graph)
     try:

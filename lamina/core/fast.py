@@ -30,7 +30,7 @@ from lamina.core.fast_nodes import (
 )
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule
+from lamina.core.op import POINTWISE, PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule
 from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array
@@ -69,6 +69,7 @@ def _declare(
         samples=samples or (unary_samples() if one else binary_samples()), doc=doc,
         node_base=node_base,
     )  # fmt: skip
+    op.tangent = POINTWISE
     if isinstance(kernel, np.ufunc):
         op.ufunc = kernel
     return op

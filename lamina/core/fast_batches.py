@@ -10,7 +10,7 @@ from lamina.core.call import execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.fast_products import General, ProductNode
 from lamina.core.modes import door, state
-from lamina.core.op import KEEP, Op, Rule
+from lamina.core.op import KEEP, PRODUCT, Op, Rule
 from lamina.core.op_node import edge_of
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
@@ -59,6 +59,7 @@ def batch_product(
         is_view=False, result=None, halves_in_float=True, samples=samples, doc=doc,
         node_base=BatchNode,
     )  # fmt: skip
+    op.tangent = PRODUCT
     op.node_class.bare_rules = tuple(grad.values())  # type: ignore[attr-defined]
     publish(op, lambda input, other, *, out=None: execute(op, [input, other], out))
     return op

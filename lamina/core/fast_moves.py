@@ -20,7 +20,7 @@ from lamina.core.call import execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Declared, Op, Rule, parameters_of
+from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule, parameters_of
 from lamina.core.op_node import Context, OpNode
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
 from lamina.core.promotion import as_array
@@ -68,6 +68,7 @@ def moving(
         is_view=is_view, result=None, halves_in_float=False, samples=samples, doc=doc,
         node_base=MoveNode,
     )  # fmt: skip
+    op.tangent = LINEAR
     node_class: Any = op.node_class
     node_class.rule = staticmethod(_adapted(op, grad))
     further = len(op.names) - 1

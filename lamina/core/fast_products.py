@@ -15,7 +15,7 @@ from lamina.core.fast import NUMBER, _frame, _new, unrecorded
 from lamina.core.fast_nodes import KEEP_X, KEEP_Y, CrossingNode
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Op, Rule, raw
+from lamina.core.op import KEEP, PRODUCT, Op, Rule, raw
 from lamina.core.op_node import OpNode
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import internal_files, user_frame
@@ -55,6 +55,8 @@ def matrix_product(
         node_name=node_name, dtypes=KEEP, is_view=False, result=None, halves_in_float=True,
         samples=samples, doc=doc, node_base=ProductNode,
     )  # fmt: skip
+    if len(grad) > 1:
+        op.tangent = PRODUCT
     op.node_class.bare_rules = tuple(grad.values())  # type: ignore[attr-defined]
     return op
 
@@ -217,6 +219,7 @@ def affine_op(
         dtypes=KEEP, is_view=False, result=None, halves_in_float=True, samples=samples, doc=doc,
         node_base=AffineNode,
     )  # fmt: skip
+    op.tangent = PRODUCT
     op.node_class.affine_rules = (grad["bias"], grad["input"], grad["weight"])  # type: ignore[attr-defined]
     publish(op, lambda input, weight, bias=None: execute(op, [input, weight, bias]))
     return op

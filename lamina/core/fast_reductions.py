@@ -13,7 +13,7 @@ from lamina.core.call import execute, publish
 from lamina.core.fast import _frame, _new, unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, Declared, Op, Rule
+from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule
 from lamina.core.op_node import Context, OpNode
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array
 from lamina.core.provenance import internal_files, user_frame
@@ -69,6 +69,7 @@ def reduction(
         )
         for each, node_name in ((name + "_all", node_names[0]), (name, node_names[1]))
     )  # fmt: skip
+    whole.tangent = along.tangent = LINEAR
     from_whole: Any = whole.node_class
     from_along: Any = along.node_class
 

@@ -18,6 +18,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core import blame
+from lamina.core.batches import note_before_write
 from lamina.core.call import checked_tensors, compute, execute
 from lamina.core.hooks import hooks_of
 from lamina.core.modes import door, state
@@ -28,6 +29,7 @@ from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult
+from lamina.core.tangents import change_with_tangents, forget_tangents, innermost_level
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import refresh, replay
@@ -124,6 +126,10 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     if target._view is not None:
         refresh(target)
     others = checked_tensors(op, values)[1:]
+    if door.is_watched and state.duals:
+        level = innermost_level([target, *others])
+        if level is not None:
+            return change_with_tangents(execute, apply_inplace, op, target, values, level)
     wants = target.requires_grad or any(other.requires_grad for other in others)
     # An operation without derivatives, such as logical_not_, leaves the graph as it is.
     records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)
@@ -158,6 +164,8 @@ def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
     records = state.grad_enabled and target.requires_grad
     blame.check_inplace(name, target, records)
     _write(name, target, array)
+    if door.is_watched and state.duals:
+        forget_tangents(target)
     if records:
         node_name = _OVERWRITING.get(name, f"{camel(name)}Backward0")
         rebase(target, _overwritten(target, (), node_name))
@@ -214,6 +222,8 @@ def _write(name: str, target: Tensor, result: Any) -> None:
     """Replace the target's values and count the change."""
     array = target._array
     blame.check_write(name, target, result)
+    if door.is_watched and state.mappings:
+        note_before_write(target)
     if door.is_watched and (recorder := current_recorder()) is not None:
         array, result = recorder.input(array), recorder.input(result)
     np.copyto(array, result, casting="unsafe")

@@ -30,6 +30,9 @@ class ThreadState(threading.local):
     check_nan: bool = True
     pack_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     saved_tensors_disabled: str | None = None
+    mappings: tuple[Any, ...] = ()  # the `batches.Mapping`s under way, the outermost first
+    duals: tuple[Any, ...] = ()  # the open levels of forward mode, the outermost first
+    dual_level: Any = None  # the one of them that `forward_ad.dual_level` opened
     run: Any = None  # the general backward pass that is under way, innermost
 
 

@@ -98,6 +98,14 @@ KEEP: Final = "keep"
 PROMOTE: Final = "promote"
 TO_FLOAT: Final = "to float"
 
+# What the tangent of an operation's result is made by (forward mode): its derivative rule
+# differentiated by the gradient, which always works; or the operation itself on the tangents; or
+# the derivative rule on the tangents; or the operation with one factor after another replaced.
+GENERAL: Final = "general"
+LINEAR: Final = "linear"
+POINTWISE: Final = "pointwise"
+PRODUCT: Final = "product"
+
 
 @final
 class Op:
@@ -107,6 +115,8 @@ class Op:
     """Which of several outputs never require grad, such as the pivots of an LU factorization."""
     is_flat = False
     """Whether in-place results count as differentiable, with zeros: comparisons."""
+    tangent: str = GENERAL
+    """How forward mode finds the tangent of the result."""
     takes_number = False
     """Whether the second input is always a number: then the node shows no edge for it."""
     check: Callable[..., None] | None = None

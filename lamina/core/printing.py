@@ -7,6 +7,7 @@ Only the first sees the whole array, and it copies nothing but what is shown.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from math import inf, prod
 from typing import Any, Final, final
@@ -213,6 +214,12 @@ def _style(numbers: np.ndarray[Any, Any]) -> tuple[str, str]:
 
 
 # --- the tensor --------------------------------------------------------------------------------
+
+
+def batched_repr(held: str, level: int, is_same: bool) -> str:
+    """The text of a tensor inside a `vmap`: the level, and the values of all samples."""
+    dim = "None" if is_same else "0"
+    return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n{textwrap.indent(held, '    ')}\n)"
 
 
 def tensor_repr(

@@ -20,7 +20,8 @@ Position = tuple[CodeType, int]
 
 PRIVATE: Final = frozenset({
     "asked_at", "changed_through_data", "created", "data_of", "flag_set_through_data", "frozen_at",
-    "grad_cleared_at", "grad_filled_at", "lost_at", "returned_at", "took_place_of", "was_leaf",
+    "grad_cleared_at", "grad_filled_at", "lost_at", "returned_at", "stands_in", "tangents",
+    "took_place_of", "was_leaf",
 })  # fmt: skip
 """Names in a tensor's `__dict__` that are records: neither copied nor pickled with it."""
 

@@ -27,12 +27,16 @@ HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 class KeptResult:
     """A node's own result: its array and version cell, not its tensor."""
 
-    __slots__ = ("array", "cell", "index")
+    __slots__ = ("array", "cell", "index", "tangents")
+
+    # Of the tensor it was, while a level of forward mode is open.
+    tangents: dict[Any, Any] | None
 
     def __init__(self, tensor: Tensor, index: int) -> None:
         self.array = tensor._array
         self.cell: VersionCell = cell_of(tensor)
         self.index = index
+        self.tangents = None
 
 
 @final
@@ -99,7 +103,12 @@ def unpack(node: Node, entry: Any, F: Any) -> Any:
     if kind is KeptResult:
         if entry.cell.changed_at > node.stamp:
             raise blame.saved_value_modified(node, entry.array, entry.cell, is_result=True)
-        return entry.array if F is raw else _as_result(node, entry.array, entry.cell, entry.index)
+        if F is raw:
+            return entry.array
+        made = _as_result(node, entry.array, entry.cell, entry.index)
+        if entry.tangents:
+            made.__dict__["tangents"] = entry.tangents
+        return made
     if kind is Packed:
         return _unpack_packed(node, entry, F)
     if isinstance(entry, Tensor):

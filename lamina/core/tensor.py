@@ -19,11 +19,12 @@ from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
 from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
-from lamina.core.printing import tensor_repr
+from lamina.core.printing import batched_repr, tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, inherits_flag, refresh
 from lamina.devices import backend_of, current_default, device, to_device
+from lamina.devices.batched import BatchedArray, batches_of
 
 
 class Tensor(ArrayFacts):
@@ -276,6 +277,9 @@ class Tensor(ArrayFacts):
     __hash__ = object.__hash__
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        if self._array.__class__ is BatchedArray:
+            held = repr(wrap(self._array.values, None))
+            return batched_repr(held, len(batches_of(self._array)), self._array.is_same)
         is_captured = getattr(self._array, "recorder", None) is not None
         has_values = not (is_captured or self.is_meta)
         node = self.grad_fn

@@ -25,6 +25,7 @@ from lamina.devices import (
     resolve,
     to_device,
 )
+from lamina.devices.batched import BatchedArray
 from lamina.ops.data import from_numpy
 from lamina.ops.making import place_of_device
 
@@ -184,6 +185,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 def _check_readable(self: Tensor, what: str) -> None:
     """Raise if a capture is under way, or gave this tensor."""
+    if self._array.__class__ is BatchedArray:
+        self._array._read(what)  # which has the mapping ask each sample
     if self._array.__class__ is not np.ndarray:
         blame.check_has_values(self, what)
     if door.is_watched and current_recorder() is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 from lamina import errors
 from lamina.core import generator as streams
 from lamina.core.blame.words import this_place
-from lamina.core.modes import door
+from lamina.core.modes import door, state
 from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, backend_of, current_recorder, device, device_of, to_device
+from lamina.devices.batched import Batch, BatchedArray, NeedsSamples, batches_of
 from lamina.devices.layouts import fresh
 
 
@@ -23,6 +25,8 @@ def draw(
     """An array of random numbers: the stream's `method(shape, kind, *args)`, on a device."""
     function = getattr(source_of(generator, place), method)
     shape = tuple(shape)
+    if door.is_watched and state.mappings:
+        return _draw_for_samples(method, function, shape, kind, place, args)
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
     if place.type == "meta":
@@ -51,6 +55,8 @@ def draw_for(generator: Any, array: Any, function: Any) -> Any:
     """
     place = device_of(array)
     stream = source_of(generator, place)
+    if door.is_watched and state.mappings:
+        check_draws_alike(array)
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(
             lambda given: to_device(function(stream, to_device(given, CPU)), place),
@@ -59,6 +65,59 @@ def draw_for(generator: Any, array: Any, function: Any) -> Any:
     if place.type == "meta":
         return backend_of(place).empty(array.shape, array.dtype)
     return to_device(function(stream, to_device(array, CPU)), place)
+
+
+def _draw_for_samples(
+    method: str, function: Any, shape: tuple[int, ...], kind: Any, place: device, args: Any
+) -> Any:
+    """Numbers for all samples of the mappings under way, in one call where each has its own."""
+    batches = _batches_to_draw_for()
+    if any(isinstance(value, BatchedArray) for value in args):
+        if len(batches) != 1 or any(batches_of(value) not in ([], batches) for value in args):
+            raise NeedsSamples("a random operation")
+        args = tuple([_for_all(value, len(shape)) for value in args])
+    sizes = tuple([batch.size for batch in batches])
+    if method == "shuffled":
+        count = math.prod(sizes)
+        array: Any = np.stack([function(shape, kind, *args) for _ in range(count)])
+        array = array.reshape(*sizes, *shape)
+    else:
+        array = function((*sizes, *shape), kind, *args)
+    array = array if place is CPU else backend_of(place).constant(array)
+    for batch in batches:
+        array = BatchedArray(array, batch)
+    return array
+
+
+def _for_all(value: Any, ndim: int) -> Any:
+    if not isinstance(value, BatchedArray):
+        return value
+    samples = value.values
+    shape = samples.shape
+    return samples.reshape(shape[0], *[1] * (ndim + 1 - len(shape)), *shape[1:])
+
+
+def _batches_to_draw_for() -> list[Batch]:
+    """The batches whose samples get numbers of their own, the outermost first."""
+    batches = []
+    for mapping in state.mappings:
+        if mapping.randomness == "error":
+            raise errors.InvalidArgument(
+                "vmap: called random operation while in randomness error mode: each sample could "
+                "get the same numbers or its own",
+                [(this_place(), "drawn here")],
+                ["say which: vmap(..., randomness='different') or randomness='same'",
+                 "or draw the numbers outside, and pass them in"],
+            )  # fmt: skip
+        if mapping.randomness == "different" and mapping.batch is not None:
+            batches.append(mapping.batch)
+    return batches
+
+
+def check_draws_alike(array: Any) -> None:
+    """Raise where samples draw numbers of their own by a way that knows no batches."""
+    if _batches_to_draw_for() or isinstance(array, BatchedArray):
+        raise NeedsSamples("a random operation")
 
 
 def source_of(generator: Any, place: device) -> streams.Generator:

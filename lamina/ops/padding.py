@@ -11,6 +11,7 @@ from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
+from lamina.core.op import GENERAL
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.constants import constant_like
@@ -64,6 +65,7 @@ constant_pad_nd = moving(
     ],
     doc="A copy with a number before and after the elements; negative lengths cut.",
 )  # fmt: skip
+constant_pad_nd.op.tangent = GENERAL  # linear but for the number around it
 
 # --- the tensor's own elements -------------------------------------------------------------------
 

@@ -33,7 +33,8 @@ def _scattered(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
 
 
 @array_function(_scattered)
-def _scatter(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+def scatter_in_planes(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    """Planes of zeros with elements where their indices say."""
     if serves(input.size, LEAST_WORK, input) and indices.dtype == np.int64:
         found = native_pooling.scatter(input, indices, sizes)
         if found is not None:
@@ -50,7 +51,7 @@ def _scatter(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
 
 @in_float
 def _plane_scatter(input: Any, indices: Any, sizes: Any) -> Any:
-    return _scatter(input, indices, tuple(sizes))
+    return scatter_in_planes(input, indices, tuple(sizes))
 
 
 operation(

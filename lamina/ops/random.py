@@ -15,11 +15,13 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.inplace import replace_values
+from lamina.core.modes import door, state
 from lamina.core.op import ZERO
 from lamina.core.poisson_draws import poisson as poisson_counts
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
 from lamina.ops.draws import (
+    check_draws_alike,
     check_std,
     draw,
     draw_for,
@@ -228,6 +230,8 @@ def multinomial(
     out: Any = None,
 ) -> Tensor:  # fmt: skip
     """Indices drawn with probabilities proportional to the input's elements, row by row."""
+    if door.is_watched and state.mappings:
+        check_draws_alike(input._array)
     weights = to_device(input._array, CPU)
     try:
         source = source_of(generator, input.device)

@@ -10,9 +10,10 @@ from lamina.core import blame
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
 from lamina.core.inplace import rebase
-from lamina.core.modes import state
+from lamina.core.modes import door, state
 from lamina.core.op import raw
 from lamina.core.provenance import here
+from lamina.core.tangents import move_tangents
 from lamina.core.tensor import Tensor, cell_of, set_array, wrap
 from lamina.core.versions import INFERENCE
 from lamina.core.views import View, refresh
@@ -65,6 +66,8 @@ def become(self: Tensor, function: Callable[..., Any], *args: Any) -> Tensor:
             self._node = result._node
     elif records:
         rebase(self, result)
+    if door.is_watched and state.duals:
+        move_tangents(self, function, *args)
     return self
 
 
