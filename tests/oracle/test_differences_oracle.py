@@ -98,6 +98,25 @@ def worker_kind(t):
     return next(iter(t.utils.data.DataLoader(Asked(), None, num_workers=1)))
 
 
+def mapped_choice(t):
+    found = t.vmap(lambda x: x if x.sum() > 0 else -x)(t.tensor([[1.0], [-2.0]]))
+    return found.tolist()
+
+
+def captured(t):
+    total = t.zeros(2)
+    return t.func.grad(lambda x: total.add_(x).sum())(t.ones(2)).tolist()
+
+
+def mapped_function(t):
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    return t.vmap(Twice.apply)(t.ones(2)).tolist()
+
+
 # name on the page: (program, Lamina's answer, PyTorch's answer)
 def bessel(t):
     """Whether J0 at 5.05 is right by mpmath, and J0 at infinity, None for NaN."""
@@ -123,6 +142,17 @@ DIFFERENCES = {
     "conj": (lambda t: t.tensor([1 + 2j]).conj().is_conj(), False, True),
     "subclass": (subclass, False, True),
     "bessel": (bessel, (True, 0.0), (False, None)),
+    "vmap-values": (
+        lambda t: failure(lambda: mapped_choice(t)) or mapped_choice(t),
+        [[1.0], [2.0]], RuntimeError,
+    ),
+    "grad-captured": (
+        lambda t: failure(lambda: captured(t)) or captured(t), [1.0, 1.0], RuntimeError,
+    ),
+    "vmap-function": (
+        lambda t: failure(lambda: mapped_function(t)) or mapped_function(t),
+        [2.0, 2.0], RuntimeError,
+    ),
     "workers": (worker_kind, "thread", "multiprocessing"),
 }  # fmt: skip
 
