@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -26,8 +26,9 @@ def tensor(
     """A new leaf with a copy of some data: numbers, nested lists, arrays.
 
     The dtype follows the data unless given: int64 for whole numbers, bool for truth values, the
-    default dtype for other numbers; arrays keep theirs. Tensors inside lists give their numbers
-    only: what they were computed from is lost (use `stack` to keep it).
+    default dtype for other numbers; arrays, NumPy's numbers and tensors keep theirs, also inside
+    lists. Tensors inside lists give their numbers only: what they were computed from is lost (use
+    `stack` to keep it).
 
     Raises:
         RaggedData: (a ValueError) if lists of one level differ in length.
@@ -42,8 +43,7 @@ def tensor(
         sources = [data]
         array = data._array.copy()
     else:
-        sources = _tensors_in(data) if isinstance(data, list | tuple) else []
-        array = _array_of(data, dtype)
+        sources, array = _array_of(data, dtype)
     if dtype is not None and array.dtype != dtype.numpy:
         array = array.astype(dtype.numpy)
     place = _target(data, device)
@@ -83,13 +83,22 @@ def _warn_of_copy(data: Tensor) -> None:
     )
 
 
-def _array_of(data: Any, dtype: Any) -> Any:
-    """A fresh host array of Python or NumPy data, in the dtype that the data means."""
+def _array_of(data: Any, dtype: Any) -> tuple[list[Tensor], Any]:
+    """A fresh host array of Python or NumPy data, in the dtype that the data means.
+
+    Returns:
+        The tensors that the data holds, and the array.
+    """
     if isinstance(data, np.ndarray):
-        return _supported(data).copy()
-    plain = _plain(data)
+        return [], _supported(data).copy()
+    contents = _Contents()
+    plain = contents.read(data)
+    return contents.tensors, _array_of_plain(plain, data, dtype, contents)
+
+
+def _array_of_plain(plain: Any, data: Any, dtype: Any, contents: _Contents) -> Any:
     if isinstance(plain, float | int | complex) and not isinstance(plain, bool):
-        kind = dtypes.of_number(plain).numpy if dtype is None else dtype.numpy
+        kind = contents.dtype().numpy if dtype is None else dtype.numpy
         return _converted(plain, kind, data)
     try:
         array = np.array(plain)
@@ -97,56 +106,62 @@ def _array_of(data: Any, dtype: Any) -> Any:
         raise _ragged(plain) from None
     if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
         return _converted(plain, (dtype or dtypes.int64).numpy, data)  # too large: says so
-    if array.dtype.kind in "OUSV" and array.size:
+    if array.dtype.kind in "OUSVMm" and array.size:
         raise _not_numbers(plain)
-    if isinstance(data, np.generic) or dtype is not None:
-        kind = array.dtype if dtype is None else dtype.numpy
-    else:
-        kind = _kind_of(array, plain).numpy
-    return array if array.dtype == kind else _converted(plain, kind, data)
+    kind = contents.dtype().numpy if dtype is None else dtype.numpy
+    if array.dtype == kind:
+        return array
+    if kind.kind == "f" and array.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):
+            return array.astype(kind)  # the list is not gone through again
+    return _converted(plain, kind, data)
 
 
-def _plain(data: Any) -> Any:
-    """Lists and numbers only: tensors and arrays inside become lists."""
-    if isinstance(data, Tensor):
-        return data.tolist()
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data] if _is_mixed(data) else data
-    if isinstance(data, np.ndarray):
-        return data.tolist()
-    if hasattr(data, "__array__") and not isinstance(data, np.generic):
-        return np.asarray(data)
-    if not isinstance(data, float | int | complex | np.generic) and hasattr(data, "__len__"):
-        return data if isinstance(data, str | bytes) else [_plain(item) for item in data]
-    return data
+_PYTHON_NUMBERS: Final = frozenset({bool, int, float, complex})
 
 
-def _tensors_in(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among some values, lists included."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found.extend(_tensors_in(value))
-    return found
+@final
+class _Contents:
+    """What nested lists hold: which kinds of numbers, and which tensors."""
 
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self._python: set[type] = set()
+        self._dtypes: set[dtypes.dtype] = set()
 
-def _is_mixed(data: Any) -> bool:
-    """Whether a list holds anything but numbers."""
-    return any(not isinstance(item, float | int | complex) for item in data)
+    def read(self, data: Any) -> Any:
+        """Lists and numbers only: tensors and arrays inside become lists."""
+        if isinstance(data, list | tuple):
+            kinds = set(map(type, data))
+            if kinds <= _PYTHON_NUMBERS:
+                self._python |= kinds
+                return data
+            return [self.read(item) for item in data]
+        if isinstance(data, Tensor):
+            self.tensors.append(data)
+            self._dtypes.add(data.dtype)
+            return data.tolist() if data.numel() != 1 else data.item()  # of any shape: one number
+        if isinstance(data, np.ndarray | np.generic):
+            if data.dtype.kind not in "OUSM":
+                self._dtypes.add(dtypes.from_numpy(data.dtype))
+            return data.tolist() if isinstance(data, np.ndarray) else data
+        if hasattr(data, "__array__"):
+            return self.read(np.asarray(data))
+        if type(data) in _PYTHON_NUMBERS:
+            self._python.add(type(data))
+        elif isinstance(data, float | int | complex):  # a class derived from one of these
+            self._python.add(next(k for k in (int, float, complex) if isinstance(data, k)))
+        elif hasattr(data, "__len__") and not isinstance(data, str | bytes):
+            return [self.read(item) for item in data]
+        return data
 
-
-def _kind_of(array: np.ndarray[Any, Any], plain: Any) -> dtypes.dtype:
-    if array.dtype.kind == "b":
-        return dtypes.bool_
-    if array.dtype.kind in "iu":
-        return dtypes.int64
-    if array.dtype.kind == "f":
-        return dtypes.get_default_dtype()
-    if array.dtype.kind == "c":
-        return dtypes.default.complex
-    return dtypes.get_default_dtype()
+    def dtype(self) -> dtypes.dtype:
+        """The dtype of all numbers together: Python's count as the default ones."""
+        if len(self._python) == 1 and not self._dtypes:
+            (kind,) = self._python
+            return dtypes.of_number(kind())
+        found = self._dtypes | {dtypes.of_number(kind()) for kind in self._python}
+        return functools.reduce(dtypes.promote_types, found or {dtypes.get_default_dtype()})
 
 
 def _converted(plain: Any, kind: np.dtype[Any], data: Any) -> Any:
