@@ -195,8 +195,8 @@ if TYPE_CHECKING:
     from lamina.torch_alias import as_torch
 
 _NAMESPACES = frozenset({
-    "backends", "cuda", "fft", "func", "jit", "linalg", "nn", "optim", "random", "signal",
-    "special", "utils",
+    "backends", "cuda", "explain", "fft", "func", "jit", "linalg", "nn", "optim", "random",
+    "signal", "special", "utils",
 })
 _CHAPTERS = {
     "lamina.backends.settings": (
@@ -244,6 +244,24 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'lamina' has no attribute {name!r}")
 
 
+def _graph_of(self: Tensor, *, values: _Any = False) -> _Any:
+    """What this tensor was computed from, and what a backward pass from it does.
+
+    Printed, the answer is a table; `save("graph.html")` writes a page to look at. See
+    `lamina.explain.graph`, which also takes modules and several tensors.
+
+    Args:
+        values: Whether to compute the gradients as well, to tell their norms, NaN and zeros.
+
+    >>> x = ones(2, requires_grad=True)
+    >>> (x * x).sum().graph().model.kept_bytes
+    0
+    """
+    return _importlib.import_module("lamina.explain").graph(self, values=values)
+
+
+Tensor.graph = _graph_of  # type: ignore[attr-defined]
+
 _keep_freed_memory()
 
 # Infinities and NaNs are results like any other, in PyTorch as here. NumPy would warn of them, from
@@ -276,7 +294,8 @@ __all__ = [
     "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot",
     "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
     "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc", "erfinv",
-    "errors", "exp", "exp2", "expand_copy", "expm1", "eye", "feature_alpha_dropout", "fft", "fill",
+    "errors", "exp", "exp2", "expand_copy", "explain", "expm1", "eye", "feature_alpha_dropout",
+    "fft", "fill",
     "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32",
     "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_power",
     "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack", "from_numpy",

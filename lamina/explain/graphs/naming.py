@@ -1,0 +1,144 @@
+"""What a program calls its tensors and modules, looked up for all of them at once.
+
+`core.names` finds the name of one object; a graph has hundreds of leaves, so here the program's
+variables are read once. Works on the tensors and modules of any library, by their classes.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple, final
+
+from lamina.core.own_files import internal_files
+
+FRAMES_LOOKED_AT: Final = 30
+NAMES_LOOKED_AT: Final = 2000
+
+
+class Spot(NamedTuple):
+    """A module's place in a model: the modules from the outermost one to it, and its path."""
+
+    modules: tuple[Any, ...]
+    path: str
+
+
+@final
+class Program:
+    """The names in a running program, from a frame outwards.
+
+    Args:
+        frame: The innermost frame to look at; None to look at no variables.
+        tensor_class, module_class: The library's.
+    """
+
+    def __init__(
+        self, frame: types.FrameType | None, tensor_class: type, module_class: type
+    ) -> None:
+        self._tensor_class = tensor_class
+        self._module_class = module_class
+        self.names: dict[int, str] = {}
+        """id of a tensor that a variable or a module holds -> its name."""
+        self.spots: dict[int, Spot] = {}
+        """id of a module -> its place."""
+        self.owners: dict[int, Any] = {}
+        """id of a parameter or buffer -> the module that holds it."""
+        self._module_names: dict[int, str] = {}
+        scopes = list(_scopes(frame))
+        for scope in scopes:
+            self._read_bound(scope)
+        self._read_modules()
+        for scope in scopes:
+            self._read_parts(scope)
+
+    def _read_bound(self, scope: Mapping[str, Any]) -> None:
+        for name, value in scope.items():
+            if isinstance(value, self._tensor_class):
+                self._call(value, name)
+            elif isinstance(value, self._module_class):
+                self._module_names.setdefault(id(value), name)
+
+    def _call(self, tensor: Any, name: str) -> None:
+        """Names like `_` and IPython's `_3` count only if there is no other."""
+        known = self.names.get(id(tensor))
+        if known is None or (known.startswith("_") and not name.startswith("_")):
+            self.names[id(tensor)] = name
+
+    def _read_modules(self) -> None:
+        """The modules that exist, those within others by their path."""
+        living = [o for o in gc.get_objects() if issubclass(type(o), self._module_class)]
+        inner = {id(c) for m in living for c in _children(m).values()}
+        roots = [m for m in living if id(m) not in inner]
+        roots.sort(key=lambda module: id(module) not in self._module_names)
+        for root in roots:
+            name = self._module_names.get(id(root), type(root).__name__)
+            self._read_module(root, (), name)
+
+    def _read_module(self, module: Any, above: tuple[Any, ...], path: str) -> None:
+        waiting = [(module, above, path)]
+        while waiting:
+            module, above, path = waiting.pop()
+            if id(module) in self.spots:
+                continue
+            modules = (*above, module)
+            self.spots[id(module)] = Spot(modules, path)
+            for registry in ("_parameters", "_buffers"):
+                for name, tensor in (vars(module).get(registry) or {}).items():
+                    if tensor is not None:
+                        self.owners.setdefault(id(tensor), module)
+                        self.names.setdefault(id(tensor), f"{path}.{name}")
+            inside = list(_children(module).items())
+            waiting += [(c, modules, f"{path}.{name}") for name, c in reversed(inside)]
+
+    def _read_parts(self, scope: Mapping[str, Any]) -> None:
+        """Tensors in lists, tuples, dicts, and attributes of objects."""
+        for name, value in islice(list(scope.items()), NAMES_LOOKED_AT):
+            if not isinstance(value, _NOT_LOOKED_INTO):
+                for part, element in _parts(value):
+                    if isinstance(element, self._tensor_class):
+                        self.names.setdefault(id(element), name + part)
+
+
+_NOT_LOOKED_INTO: Final = (types.ModuleType, type, types.FunctionType, str, bytes, int, float)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list | tuple):
+        for index, element in enumerate(value[:NAMES_LOOKED_AT]):
+            yield f"[{index}]", element
+        return
+    if isinstance(value, dict):
+        for key, element in islice(list(value.items()), NAMES_LOOKED_AT):
+            if isinstance(key, str | int):
+                yield f"[{key!r}]", element
+        return
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return
+    if isinstance(attributes, dict):
+        for key, element in islice(list(attributes.items()), NAMES_LOOKED_AT):
+            yield f".{key}", element
+
+
+def _children(module: Any) -> dict[str, Any]:
+    found = vars(module).get("_modules") or {}
+    return {name: child for name, child in found.items() if child is not None}
+
+
+def _scopes(frame: types.FrameType | None) -> Iterator[Mapping[str, Any]]:
+    """The variables of the user's frames, innermost first; each module's globals once."""
+    seen: set[int] = set()
+    for _ in range(FRAMES_LOOKED_AT):
+        if frame is None:
+            return
+        if frame.f_code.co_filename not in internal_files:
+            for scope in (frame.f_locals, frame.f_globals):
+                if id(scope) not in seen:
+                    seen.add(id(scope))
+                    yield {
+                        key: value for key, value in list(scope.items()) if not key.startswith("__")
+                    }
+        frame = frame.f_back

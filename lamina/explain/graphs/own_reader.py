@@ -1,0 +1,358 @@
+"""Reads a model from Lamina's own graph."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from lamina.core.blame.words import made_at, op_word
+from lamina.core.engine import root_edge
+from lamina.core.node import Node, OutputEdge
+from lamina.core.op_node import OpNode
+from lamina.core.provenance import assigned_name, place_of
+from lamina.core.saved import KeptResult, Packed
+from lamina.core.tensor import Tensor
+from lamina.core.views import inherits_flag
+from lamina.explain.graphs.assembly import assembled
+from lamina.explain.graphs.calls import (
+    Call,
+    Chain,
+    Trace,
+    chains_of_calls,
+    chains_of_parameters,
+)
+from lamina.explain.graphs.kept import Keeping, facts_of, kept_entries
+from lamina.explain.graphs.model import (
+    Edge,
+    Facts,
+    GradientState,
+    GraphModel,
+    Values,
+)
+from lamina.explain.graphs.model import (
+    Node as ModelNode,
+)
+from lamina.explain.graphs.naming import Program
+from lamina.explain.graphs.rehearsal import Unknown, dry, measured, problem_of, wet
+from lamina.nn import Module
+
+FREED = "what it kept was freed by an earlier backward pass"
+
+
+class Found(NamedTuple):
+    """What a walk from the roots finds."""
+
+    operations: list[Any]
+    """Nodes, in the order in which they ran."""
+    leaves: list[Any]
+    """Leaves, in the order in which they were first used."""
+    data: list[tuple[Any, str, Any]]
+    """Tensors that need no gradient and are kept: (the node, what it is to the node, the tensor)"""
+
+
+def walk(edges: Sequence[Any]) -> Found:
+    """All nodes and leaves that edges lead to."""
+    seen: dict[int, Any] = {}
+    stack = [_node_of(edge) for edge in edges]
+    while stack:
+        node = stack.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen[id(node)] = node
+        if isinstance(node, Node):
+            stack.extend(_node_of(edge) for edge in node.next)
+    operations = sorted(
+        (node for node in seen.values() if isinstance(node, Node)), key=lambda node: node.stamp
+    )
+    used = [edge for node in operations for edge in node.next if isinstance(edge, Tensor)]
+    used += [edge for edge in edges if isinstance(edge, Tensor)]
+    leaves = list({id(leaf): leaf for leaf in used}.values())
+    data = [(node, word, kept) for node in operations for word, kept in _kept_data(node)]
+    return Found(operations, leaves, data)
+
+
+def _node_of(edge: Any) -> Any:
+    return edge.node if isinstance(edge, OutputEdge) else edge
+
+
+def _kept_data(node: Any) -> list[tuple[str, Any]]:
+    """The inputs of a node that are kept and need no gradient."""
+    if not isinstance(node, OpNode):
+        return []
+    return [
+        (word, kept)
+        for word, kept in kept_entries(node)
+        if isinstance(kept, Tensor) and not kept._requires_grad and kept._node is None
+    ]
+
+
+def structure_of(roots: Sequence[Tensor]) -> int:
+    """A number for the form of a graph: the same for every step of a training loop."""
+    found = walk([root_edge(root) for root in roots])
+    parts = [(type(node), node.code, node.lasti, len(node.next)) for node in found.operations]
+    shapes = [tuple(tensor._array.shape) for tensor in (*roots, *found.leaves)]
+    return hash((tuple(parts), tuple(shapes), tuple(id(leaf) for leaf in found.leaves)))
+
+
+def read(
+    roots: Sequence[Tensor],
+    *,
+    frame: types.FrameType | None,
+    calls: Sequence[Call] | None = None,
+    with_values: bool = False,
+) -> GraphModel:
+    """The model of the graph behind tensors.
+
+    Args:
+        roots: What a backward pass would begin at.
+        frame: Where to look for the names of tensors.
+        calls: Noted calls of modules; without them parameters tell what belongs to which module.
+        with_values: Whether to compute the gradients, to tell their norms.
+
+    Raises:
+        LaminaError: With values: what the backward pass would raise.
+    """
+    reading = _Reading(roots, Program(frame, Tensor, Module))
+    nodes = reading.nodes()
+    edges = reading.edges(reading.values() if with_values else {})
+    chains = (
+        reading.chains()
+        if calls is None
+        else chains_of_calls(reading.stamps(), calls, reading.program)
+    )
+    return assembled(
+        names=[reading.root_name(root) for root in roots],
+        library="lamina",
+        nodes=nodes,
+        edges=edges,
+        chains=chains,
+        roots=[reading.numbers[id(_node_of(edge))] for edge in reading.root_edges],
+        kept_bytes=reading.keeping.extra_bytes,
+        notes=reading.notes(),
+    )
+
+
+class _Reading:
+    """One reading of one graph."""
+
+    def __init__(self, roots: Sequence[Tensor], program: Program) -> None:
+        self.roots = roots
+        self.program = program
+        self.root_edges = [root_edge(root) for root in roots]
+        self.found = walk(self.root_edges)
+        self.numbers: dict[int, int] = {}
+        self._number()
+        # Loops record at the same positions again and again.
+        self._place = cache(lambda position: place_of(*position))
+        self._assigned = cache(lambda position: assigned_name(*position))
+        running = self.found.operations
+        self._following = {self.numbers[id(node)]: later for node, later in pairwise(running)}
+        self.keeping = Keeping(self.numbers, program.names)
+        self.gradients = dry(self.root_edges, [root._array for root in roots])
+
+    def _number(self) -> None:
+        """Number every node after all that it was computed from."""
+        data: dict[int, list[Any]] = {}
+        for node, _, tensor in self.found.data:
+            data.setdefault(id(node), []).append(tensor)
+        self.ordered: list[Any] = []
+        for node in self.found.operations:
+            leaves = [edge for edge in node.next if isinstance(edge, Tensor)]
+            self._append([*leaves, *data.get(id(node), ()), node])
+        self._append(self.found.leaves)
+
+    def _append(self, items: Sequence[Any]) -> None:
+        for item in items:
+            if id(item) not in self.numbers:
+                self.numbers[id(item)] = len(self.ordered)
+                self.ordered.append(item)
+
+    def stamps(self) -> list[int]:
+        """When each operation ran."""
+        return [node.stamp for node in self.found.operations]
+
+    def chains(self) -> list[Chain]:
+        """The modules around each operation, as parameters tell."""
+        traces = [
+            Trace((node.code, node.lasti), tuple(e for e in node.next if isinstance(e, Tensor)))
+            for node in self.found.operations
+        ]
+        return chains_of_parameters(traces, self.program)
+
+    def root_name(self, root: Tensor) -> str | None:
+        """What the program calls a root, or called it where it was computed."""
+        name = self.program.names.get(id(root))
+        node = _node_of(root._node)
+        return name or (None if node is None else assigned_name(node.code, node.lasti))
+
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the whole."""
+        freed = [node for node in self.found.operations if node.saved is None]
+        if not freed:
+            return ()
+        return (
+            f"An earlier backward pass freed what {len(freed)} of these operations kept: another "
+            "one needs retain_graph=True in the first.",
+        )
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def nodes(self) -> list[ModelNode]:
+        """All nodes, without groups."""
+        outputs = self._outputs()
+        return [
+            self._operation(number, item, outputs)
+            if isinstance(item, Node)
+            else self._tensor(number, item)
+            for number, item in enumerate(self.ordered)
+        ]
+
+    def _outputs(self) -> dict[tuple[int, int], Facts]:
+        """What is known of each result: it is like the gradient that arrives for it."""
+        found: dict[tuple[int, int], Facts] = {}
+        for (node, number), gradient in self.gradients.items():
+            edge = node.next[number]
+            if isinstance(edge, Tensor) or gradient is None:
+                continue
+            key = self.numbers[id(_node_of(edge))], getattr(edge, "index", 0)
+            facts = facts_of(gradient)
+            if key not in found or found[key].shape is None:
+                found[key] = facts
+        for node in self.found.operations:
+            for kept in kept_entries(node):
+                self._note_kept(kept[1], node, found)
+        for root, edge in zip(self.roots, self.root_edges, strict=True):
+            index = getattr(edge, "index", 0)
+            found[self.numbers[id(_node_of(edge))], index] = facts_of(root._array)
+        return found
+
+    def _note_kept(self, item: Any, node: Any, found: dict[tuple[int, int], Facts]) -> None:
+        """A kept value tells the shape of the result that it is."""
+        if isinstance(item, Packed):
+            return
+        if isinstance(item, KeptResult):
+            found.setdefault((self.numbers[id(node)], item.index), facts_of(item.array))
+            return
+        source = _node_of(item._node)
+        if id(source) in self.numbers:
+            index = getattr(item._node, "index", 0)
+            found[self.numbers[id(source)], index] = facts_of(item._array)
+
+    def _operation(
+        self, number: int, node: Any, outputs: dict[tuple[int, int], Facts]
+    ) -> ModelNode:
+        count = node.outputs
+        hooks = node._hooks
+        notes = [FREED] if node.saved is None else []
+        if hooks is not None:
+            registered = len(hooks.before) + len(hooks.after) + sum(map(len, hooks.tensor.values()))
+            notes += [f"{registered} hooks are called here"] * (registered > 0)
+        known = tuple(outputs.get((number, index), Facts()) for index in range(count))
+        return ModelNode(
+            id=number,
+            kind="operation",
+            word=op_word(node),
+            class_name=node.name(),
+            name=self._result_name(number, node) if count == 1 else None,
+            outputs=known,
+            kept=self.keeping.of(node),
+            place=self._place((node.code, node.lasti)),
+            stamp=node.stamp,
+            notes=tuple(notes),
+            problem=problem_of(node),
+            keeps_gradient=hooks is not None and bool(hooks.retained),
+        )
+
+    def _result_name(self, number: int, node: Any) -> str | None:
+        """The variable that a result is assigned to: of several operations, that of the last."""
+        position = node.code, node.lasti
+        following = self._following.get(number)
+        if (
+            following is not None
+            and (following.code, following.lasti) == position
+            and following.op is not node.op
+        ):
+            return None
+        return self._assigned(position)
+
+    def _tensor(self, number: int, tensor: Tensor) -> ModelNode:
+        is_leaf = tensor._requires_grad
+        notes = []
+        if is_leaf and inherits_flag(tensor):
+            notes.append("a view made without recording: no gradient is collected here")
+        return ModelNode(
+            id=number,
+            kind="leaf" if is_leaf else "data",
+            word="leaf" if is_leaf else "data",
+            class_name=_class_of(tensor),
+            name=self.program.names.get(id(tensor)),
+            outputs=(facts_of(tensor._array),),
+            place=made_at(tensor),
+            notes=tuple(notes),
+            keeps_gradient=is_leaf,
+            has_gradient=is_leaf and tensor._grad is not None,
+        )
+
+    # --- edges ------------------------------------------------------------------------------------
+
+    def values(self) -> dict[tuple[int, int], Values]:
+        """What the numbers of each gradient are like: computes them, and changes nothing."""
+        found: dict[tuple[int, int], Values] = {}
+
+        def seen(node: Any, number: int, gradient: Any) -> None:
+            if gradient is not None:
+                found[id(node), number] = measured(gradient)
+
+        ones = [root._array * 0 + 1 for root in self.roots]
+        wet(self.root_edges, ones, seen)
+        return found
+
+    def edges(self, values: dict[tuple[int, int], Values]) -> list[Edge]:
+        """All edges, by the operations that used them."""
+        found: list[Edge] = []
+        data: dict[int, list[tuple[str, Any]]] = {}
+        for node, word, tensor in self.found.data:
+            data.setdefault(id(node), []).append((word, tensor))
+        for node in self.found.operations:
+            for number, edge in enumerate(node.next):
+                if edge is not None:
+                    value = values.get((id(node), number))
+                    found.append(self._edge(node, number, edge, value))
+            for word, tensor in data.get(id(node), ()):
+                position = _position(node, word)
+                found.append(
+                    Edge(
+                        self.numbers[id(tensor)], self.numbers[id(node)], 0, position,
+                        "unwanted", Facts(),
+                    )
+                )  # fmt: skip
+        return found
+
+    def _edge(self, node: Any, number: int, edge: Any, values: Values | None) -> Edge:
+        gradient = self.gradients.get((node, number))
+        state: GradientState = "defined"
+        if gradient is None:
+            state = "undefined"
+        elif isinstance(gradient, Unknown):
+            state = "unknown"
+        return Edge(
+            self.numbers[id(_node_of(edge))],
+            self.numbers[id(node)],
+            getattr(edge, "index", 0) if isinstance(edge, OutputEdge) else 0,
+            number,
+            state,
+            Facts() if gradient is None else facts_of(gradient),
+            values,
+        )
+
+
+def _position(node: Any, word: str) -> int:
+    names = list(node.op.names)
+    return names.index(word) if word in names else len(node.next)
+
+
+def _class_of(tensor: Tensor) -> str:
+    return "Parameter" if tensor._is_param else "Tensor"
