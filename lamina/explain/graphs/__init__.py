@@ -5,6 +5,6 @@ draw it, and know nothing of tensors.
 """
 
 from lamina.explain.graphs.asked import graph
-from lamina.explain.graphs.graph import Graph
+from lamina.explain.graphs.drawn import Graph
 
 __all__ = ["Graph", "graph"]

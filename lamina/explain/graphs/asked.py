@@ -15,7 +15,7 @@ from lamina.core.views import inherits_flag
 from lamina.errors import ArgumentTypeError, NoGraph
 from lamina.explain.graphs import own_reader, torch_reader
 from lamina.explain.graphs.calls import Call, CallLog
-from lamina.explain.graphs.graph import Graph
+from lamina.explain.graphs.drawn import Graph
 from lamina.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 

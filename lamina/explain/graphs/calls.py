@@ -189,12 +189,11 @@ def _between(traces: Sequence[Trace], k: int, before: Near, after: Near) -> Chai
         last = traces[k - 1].position
         goes_on = last is None or last[0] is not code or last[1] <= offset
         return own[0] if goes_on else own[1]
-    return own[0] or own[1] or _shared_unless_outside(code, shared)
-
-
-def _shared_unless_outside(code: CodeType, shared: Chain) -> Chain:
-    """A function that is no method may be called by modules; a script's own lines are outside."""
-    return () if code.co_name == "<module>" else shared
+    if own[0] or own[1]:
+        return own[0] or own[1]
+    # A function that is no method may be called by modules; one that calls them is outside.
+    callers = [near.position[0] for near in (before, after) if near.position is not None]
+    return () if code in callers or code.co_name == "<module>" else shared
 
 
 def _written_in(code: CodeType, chain: Chain) -> Chain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple, final
 
@@ -47,18 +47,23 @@ class Program:
         """id of a parameter or buffer -> the module that holds it."""
         self._module_names: dict[int, str] = {}
         scopes = list(_scopes(frame))
+        bound: list[Any] = []
         for scope in scopes:
-            self._read_bound(scope)
-        self._read_modules()
+            bound += self._read_bound(scope)
+        self._read_modules(bound)
         for scope in scopes:
             self._read_parts(scope)
 
-    def _read_bound(self, scope: Mapping[str, Any]) -> None:
+    def _read_bound(self, scope: Mapping[str, Any]) -> list[Any]:
+        """Name the tensors that variables hold; the modules that they hold."""
+        modules = []
         for name, value in scope.items():
             if isinstance(value, self._tensor_class):
                 self._call(value, name)
             elif isinstance(value, self._module_class):
                 self._module_names.setdefault(id(value), name)
+                modules.append(value)
+        return modules
 
     def _call(self, tensor: Any, name: str) -> None:
         """Names like `_` and IPython's `_3` count only if there is no other."""
@@ -66,9 +71,21 @@ class Program:
         if known is None or (known.startswith("_") and not name.startswith("_")):
             self.names[id(tensor)] = name
 
-    def _read_modules(self) -> None:
-        """The modules that exist, those within others by their path."""
-        living = [o for o in gc.get_objects() if issubclass(type(o), self._module_class)]
+    def look_for(self, parameters: Iterable[Any], modules: Iterable[Any]) -> None:
+        """See to it that these are known, if they belong to a module that no variable holds.
+
+        Such modules are found by the garbage collector, which takes some tens of milliseconds.
+        """
+        if any(id(parameter) not in self.names for parameter in parameters) or any(
+            id(module) not in self.spots for module in modules
+        ):
+            self._read_modules(
+                [o for o in gc.get_objects() if issubclass(type(o), self._module_class)]
+            )
+
+    def _read_modules(self, found: Iterable[Any]) -> None:
+        """Modules, those within others by their path."""
+        living = list({id(m): m for top in found for m in _with_inner(top)}.values())
         inner = {id(c) for m in living for c in _children(m).values()}
         roots = [m for m in living if id(m) not in inner]
         roots.sort(key=lambda module: id(module) not in self._module_names)
@@ -121,6 +138,18 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(attributes, dict):
         for key, element in islice(list(attributes.items()), NAMES_LOOKED_AT):
             yield f".{key}", element
+
+
+def _with_inner(module: Any) -> Iterator[Any]:
+    """A module and all within it."""
+    seen: set[int] = set()
+    waiting = [module]
+    while waiting:
+        module = waiting.pop()
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield module
+            waiting += _children(module).values()
 
 
 def _children(module: Any) -> dict[str, Any]:

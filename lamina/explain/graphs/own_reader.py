@@ -115,7 +115,7 @@ def read(
     Raises:
         LaminaError: With values: what the backward pass would raise.
     """
-    reading = _Reading(roots, Program(frame, Tensor, Module))
+    reading = _Reading(roots, Program(frame, Tensor, Module), calls or ())
     nodes = reading.nodes()
     edges = reading.edges(reading.values() if with_values else {})
     chains = (
@@ -138,13 +138,16 @@ def read(
 class _Reading:
     """One reading of one graph."""
 
-    def __init__(self, roots: Sequence[Tensor], program: Program) -> None:
+    def __init__(self, roots: Sequence[Tensor], program: Program, calls: Sequence[Call]) -> None:
         self.roots = roots
         self.program = program
         self.root_edges = [root_edge(root) for root in roots]
         self.found = walk(self.root_edges)
         self.numbers: dict[int, int] = {}
         self._number()
+        program.look_for(
+            [leaf for leaf in self.found.leaves if leaf._is_param], [call.module for call in calls]
+        )
         # Loops record at the same positions again and again.
         self._place = cache(lambda position: place_of(*position))
         self._assigned = cache(lambda position: assigned_name(*position))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape as escaped
+from xml.sax.saxutils import quoteattr
 
 from lamina.explain.graphs.layered import Point, placed
 from lamina.explain.graphs.model import GraphModel, bytes_in_words
 from lamina.explain.graphs.view import Box, opened, view_of
-from lamina.explain.graphs.words import clipped, content_of, extra_bytes, totals_of
+from lamina.explain.graphs.words import clipped, content_of, extra_bytes, printable, totals_of
 
 MARGIN: Final = 16.0
 CHARACTER: Final = 7.25
@@ -54,6 +55,11 @@ class Drawn(NamedTuple):
     kind: str
     lines: list[str]
     hint: str
+
+
+def escape(text: str) -> str:
+    """A text as XML writes it."""
+    return escaped(printable(text))
 
 
 def svg_of(model: GraphModel) -> str:

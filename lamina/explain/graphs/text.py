@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
 from lamina.explain.graphs.model import GraphModel, Node, bytes_in_words
 from lamina.explain.graphs.view import Box, View, opened, view_of
-from lamina.explain.graphs.words import clipped, content_of, extra_bytes, totals_of
+from lamina.explain.graphs.words import clipped, content_of, extra_bytes, printable, totals_of
 
 ALL_STEPS: Final = 30
 """A longer pass is shown by its beginning and its end."""
@@ -52,7 +53,8 @@ def text_of(
         colour: Whether to set headings off by a terminal's own means.
     """
     writer = _Writer(model, max(width, 40), UNICODE if unicode else ASCII, colour)
-    return "\n".join(writer.lines())
+    text = "\n".join(writer.lines())
+    return text if unicode else text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 @final
@@ -71,9 +73,10 @@ class _Writer:
     def lines(self) -> list[str]:
         """All lines."""
         first = f"Graph of {self.model.title}: {totals_of(self.model)}"
+        notes = [line for note in self.model.notes for line in self._wrapped(f"note: {note}")]
         return [
-            self._bold(first),
-            *(f"note: {note}" for note in self.model.notes),
+            *map(self._bold, self._wrapped(first)),
+            *notes,
             "",
             *self._table(self._rows()),
             "",
@@ -87,7 +90,7 @@ class _Writer:
     def _key(self) -> list[str]:
         """What the marks mean."""
         fails = any(node.problem for node in self.model.nodes)
-        return ["* the backward pass begins here" + "; ! it fails here" * fails, ""]
+        return [*self._wrapped("* the pass begins here" + "; ! it fails here" * fails), ""]
 
     # --- the table --------------------------------------------------------------------------------
 
@@ -160,13 +163,15 @@ class _Writer:
         for row in named:
             is_heading = row is not head and not row.number
             if is_heading:
-                shown.append(self._bold(clipped(" " * (sizes[0] + 2) + row.what, self.width)))
+                shown.append(
+                    self._bold(clipped(" " * (sizes[0] + 2) + printable(row.what), self.width))
+                )
                 continue
             cells = [
-                clipped(row[k], size, self.signs.ellipsis).ljust(size)
+                clipped(printable(row[k]), size, self.signs.ellipsis).ljust(size)
                 for k, size in enumerate(sizes)
             ]
-            place = clipped(row.place, left, self.signs.ellipsis) if left >= 8 else ""
+            place = clipped(printable(row.place), left, self.signs.ellipsis) if left >= 8 else ""
             line = "  ".join([*cells, place]).rstrip()[: self.width]
             shown.append(f"{DIM}{line}{RESET}" if self.colour and row is head else line)
         return shown
@@ -175,7 +180,8 @@ class _Writer:
 
     def _pass(self) -> list[str]:
         steps = self.model.steps
-        lines = [self._bold(f"Backward, {len(steps)} steps (the newest operation first):")]
+        head = f"Backward, {len(steps)} steps (the newest operation first):"
+        lines = list(map(self._bold, self._wrapped(head)))
         if len(steps) <= ALL_STEPS:
             return lines + self._steps(range(len(steps)))
         left_out = len(steps) - FIRST_STEPS - LAST_STEPS
@@ -187,16 +193,9 @@ class _Writer:
         lines = []
         for number in numbers:
             head = f"{number + 1:4}. "
-            for k, part in enumerate(_wrapped(self.model.steps[number].sentence, self.width - 6)):
-                lines.append((head if k == 0 else " " * 6) + part)
+            parts = self._wrapped(self.model.steps[number].sentence, self.width - 6)
+            lines += [(head if k == 0 else " " * 6) + part for k, part in enumerate(parts)]
         return lines
 
-
-def _wrapped(text: str, width: int) -> list[str]:
-    lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
+    def _wrapped(self, text: str, width: int | None = None) -> list[str]:
+        return textwrap.wrap(printable(text), width or self.width)

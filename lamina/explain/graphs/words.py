@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from lamina.explain.graphs.model import GraphModel, Node, bytes_in_words
 
@@ -38,6 +39,21 @@ def content_of(nodes: Sequence[Node]) -> str:
     parts = [counted(operations, "operation", "operations")] if operations else []
     parts += [counted(leaves, "leaf", "leaves")] if leaves else []
     return ", ".join(parts) or counted(len(nodes), "tensor", "tensors")
+
+
+def printable(text: str) -> str:
+    """A text without control characters: a terminal would obey them, and XML has none.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(
+        repr(sign)[1:-1] if ord(sign) < 32 or 127 <= ord(sign) < 160 or sign in _NO_TEXT else sign
+        for sign in text
+    )
+
+
+_NO_TEXT: Final = "\u2028\u2029\ufffe\uffff"
 
 
 def clipped(text: str, width: int, ellipsis: str = "…") -> str:
