@@ -1,4 +1,4 @@
-"""The command line: `lamina run`, `lamina demo`, `lamina bench`."""
+"""The command line: `lamina run`, `lamina graph`, `lamina demo`, `lamina bench`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"lamina {lamina.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     _add_run(commands)
+    commands.add_parser("graph", help="run a program and draw what its backward pass goes through")
     demo = commands.add_parser(
         "demo",
         help="show the leaf rules, then train a classifier on handwritten digits",
@@ -104,6 +105,12 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _graph(words: Sequence[str]) -> int:
+    from lamina import graph_command  # only this command needs it
+
+    return graph_command.run(words)
+
+
 def _bench(options: argparse.Namespace) -> int:
     from lamina.bench import command  # only this command needs it
 
@@ -121,7 +128,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 if it did what it promises."""
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["graph"]:  # it has a parser of its own, for options after the program
+        return _graph(words[1:])
+    options = build_parser().parse_args(words)
     if options.run is _run:  # what the program raises is the program's own affair
         return _run(options)
     try:

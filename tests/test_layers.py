@@ -21,7 +21,7 @@ LAYERS = [
     | {"random", "cuda", "amp", "backends", "testing", "distributions", "signal", "sparse", "jit"},
     {"compiler", "explain", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
-    {"cli", "demo", "bench", "torch_alias", "__main__"},
+    {"cli", "demo", "bench", "graph_command", "torch_alias", "__main__"},
 ]
 FILE_LINES, FUNCTION_LINES, COLUMNS = 400, 40, 100
 

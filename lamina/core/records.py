@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from types import CodeType
 from typing import Any, Final, NamedTuple
@@ -62,6 +63,8 @@ class Trouble(NamedTuple):
     is_masked: bool
 
 
+watchers: Final[list[Callable[[Any], None]]] = []
+"""What is called with the roots of each backward pass, before it begins."""
 passes: Final[deque[Pass]] = deque(maxlen=REMEMBERED_PASSES)
 cuts: Final[deque[Cut]] = deque(maxlen=REMEMBERED_CUTS)
 troubles: Final[deque[Trouble]] = deque(maxlen=REMEMBERED_CUTS)
@@ -76,6 +79,8 @@ readings: Final[weakref.WeakKeyDictionary[Any, list[Position]]] = weakref.WeakKe
 
 def note_pass(place: Position, roots: Any, returned: bool) -> None:
     """Note that a backward pass begins."""
+    for watcher in watchers:
+        watcher(roots)
     passes.append(Pass(*place, next_stamp(), tuple(map(weakref.ref, roots)), returned))
 
 

@@ -16,6 +16,7 @@ from lamina.errors import ArgumentTypeError, NoGraph
 from lamina.explain.graphs import own_reader, torch_reader
 from lamina.explain.graphs.calls import Call, CallLog
 from lamina.explain.graphs.drawn import Graph
+from lamina.explain.graphs.naming import scopes_of
 from lamina.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 
@@ -56,7 +57,7 @@ def graph(target: Any, *inputs: Any, values: bool = False) -> Graph:
         if torch_reader.understands(target):
             return Graph(torch_reader.read_any(target, (), frame, values))
     roots = _roots(target, frame)
-    return Graph(own_reader.read(roots, frame=frame, calls=calls, with_values=values))
+    return Graph(own_reader.read(roots, scopes=scopes_of(frame), calls=calls, with_values=values))
 
 
 def call_log() -> CallLog:

@@ -108,12 +108,17 @@ class Values:
     zeros: int
     count: int
 
-    def __str__(self) -> str:
-        parts = [f"norm {self.norm:.4g}", f"largest {self.largest:.4g}"]
+    @property
+    def brief(self) -> str:
+        """The norm, and what is remarkable."""
+        parts = [f"norm {self.norm:.4g}"]
         parts += [f"{self.nans} NaN"] * (self.nans > 0)
         parts += [f"{self.infinities} infinite"] * (self.infinities > 0)
         parts += ["all zero"] * (self.count > 0 and self.zeros == self.count)
         return ", ".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.brief}, largest {self.largest:.4g}"
 
 
 GradientState = Literal["defined", "undefined", "unknown", "unwanted"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, final
 
@@ -27,15 +27,15 @@ class Spot(NamedTuple):
 
 @final
 class Program:
-    """The names in a running program, from a frame outwards.
+    """The names in a running program.
 
     Args:
-        frame: The innermost frame to look at; None to look at no variables.
+        scopes: The program's variables, those that count first first: see `scopes_of`.
         tensor_class, module_class: The library's.
     """
 
     def __init__(
-        self, frame: types.FrameType | None, tensor_class: type, module_class: type
+        self, scopes: Sequence[Mapping[str, Any]], tensor_class: type, module_class: type
     ) -> None:
         self._tensor_class = tensor_class
         self._module_class = module_class
@@ -46,7 +46,6 @@ class Program:
         self.owners: dict[int, Any] = {}
         """id of a parameter or buffer -> the module that holds it."""
         self._module_names: dict[int, str] = {}
-        scopes = list(_scopes(frame))
         bound: list[Any] = []
         for scope in scopes:
             bound += self._read_bound(scope)
@@ -157,17 +156,22 @@ def _children(module: Any) -> dict[str, Any]:
     return {name: child for name, child in found.items() if child is not None}
 
 
-def _scopes(frame: types.FrameType | None) -> Iterator[Mapping[str, Any]]:
+def scopes_of(frame: types.FrameType | None) -> list[Mapping[str, Any]]:
     """The variables of the user's frames, innermost first; each module's globals once."""
+    found: list[Mapping[str, Any]] = []
     seen: set[int] = set()
     for _ in range(FRAMES_LOOKED_AT):
         if frame is None:
-            return
+            break
         if frame.f_code.co_filename not in internal_files:
             for scope in (frame.f_locals, frame.f_globals):
                 if id(scope) not in seen:
                     seen.add(id(scope))
-                    yield {
-                        key: value for key, value in list(scope.items()) if not key.startswith("__")
-                    }
+                    found.append(variables_in(scope))
         frame = frame.f_back
+    return found
+
+
+def variables_in(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables of a scope, without Python's own."""
+    return {key: value for key, value in list(scope.items()) if not key.startswith("__")}

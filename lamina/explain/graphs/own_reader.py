@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -100,7 +99,7 @@ def structure_of(roots: Sequence[Tensor]) -> int:
 def read(
     roots: Sequence[Tensor],
     *,
-    frame: types.FrameType | None,
+    scopes: Sequence[Mapping[str, Any]],
     calls: Sequence[Call] | None = None,
     with_values: bool = False,
 ) -> GraphModel:
@@ -108,14 +107,14 @@ def read(
 
     Args:
         roots: What a backward pass would begin at.
-        frame: Where to look for the names of tensors.
+        scopes: The variables of the program, for the names of tensors.
         calls: Noted calls of modules; without them parameters tell what belongs to which module.
         with_values: Whether to compute the gradients, to tell their norms.
 
     Raises:
         LaminaError: With values: what the backward pass would raise.
     """
-    reading = _Reading(roots, Program(frame, Tensor, Module), calls or ())
+    reading = _Reading(roots, Program(scopes, Tensor, Module), calls or ())
     nodes = reading.nodes()
     edges = reading.edges(reading.values() if with_values else {})
     chains = (

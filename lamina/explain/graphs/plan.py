@@ -93,20 +93,26 @@ def _arrival(node: Node, arrived: list[int], edges: Sequence[Edge], nodes: Seque
     results = len({edge.output for edge in defined})
     if results > 1:
         return f"{called(node)} gets gradients of {results} results from {senders}"
-    shape = _shape(defined[0].gradient)
     if len(defined) > 1:
+        shape = _shape(defined[0].gradient)
         return f"{called(node)} gets {len(defined)} gradients from {senders}, added up: {shape}"
-    return f"{called(node)} gets {shape} from {senders}"
+    return f"{called(node)} gets {_gradient(defined[0])} from {senders}"
 
 
 def _going(sent: Sequence[Edge], nodes: Sequence[Node]) -> str:
     """What goes on to where."""
     words: dict[str, int] = {}
     for edge in sent:
-        what = "None" if edge.state == "undefined" else _shape(edge.gradient)
+        what = "None" if edge.state == "undefined" else _gradient(edge)
         key = f"{what} to {called(nodes[edge.source])}"
         words[key] = words.get(key, 0) + 1
     return _listed([f"{key}, {count} times" if count > 1 else key for key, count in words.items()])
+
+
+def _gradient(edge: Edge) -> str:
+    """A gradient's shape, and what its numbers are like if that is known."""
+    shape = _shape(edge.gradient)
+    return shape if edge.values is None else f"{shape} ({edge.values.brief})"
 
 
 def _shape(facts: Facts) -> str:

@@ -23,7 +23,7 @@ from lamina.explain.graphs.calls import (
     chains_of_parameters,
 )
 from lamina.explain.graphs.model import Edge, Facts, GraphModel, Kept, Node, Values
-from lamina.explain.graphs.naming import Program
+from lamina.explain.graphs.naming import Program, scopes_of
 from lamina.explain.graphs.rehearsal import measured
 
 _SAVED: Final = "_saved_"
@@ -95,7 +95,7 @@ class _Reading:
     def __init__(self, torch: Any, roots: Sequence[Any], frame: types.FrameType) -> None:
         self.torch = torch
         self.roots = roots
-        self.program = Program(frame, torch.Tensor, torch.nn.Module)
+        self.program = Program(scopes_of(frame), torch.Tensor, torch.nn.Module)
         edges = [torch.autograd.graph.get_gradient_edge(root) for root in roots]
         self.begins = [(edge.node, edge.output_nr) for edge in edges]
         self.nodes_in_order = self._walk()
