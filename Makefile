@@ -13,10 +13,13 @@ bench := $(if $(wildcard .venv-oracle/oracle.stamp),$(oracle),$(python))
 install := -m pip install --quiet --disable-pip-version-check --editable
 casebook := $(SHARED)/casebook
 conformance := $(SHARED)/conformance/opinfo_conformance.py
+# Where npm is, axe-core checks the page's accessibility too. It is no part of Lamina.
+axe := .venv/axe/package/axe.min.js
+axe_version := 4.14.1
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench oracle clean
+.PHONY: help demo test check bench oracle browser clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +60,9 @@ else
 	@echo "left out: casebook and conformance (no folder $(SHARED))"
 endif
 
+browser: .venv/browser.stamp ## the graph page in a real browser (needs Chromium and its chromedriver)
+	@LAMINA_BROWSER=1 AXE_CORE=$(axe) $(python) -m pytest -q tests/browser
+
 clean: ## remove what the other targets made
 	@rm -rf .venv .venv-oracle build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find lamina tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
@@ -76,6 +82,14 @@ endef
 
 .venv/check.stamp: .venv/test.stamp
 	@$(python) $(install) '.[dev]'
+	@touch $@
+
+.venv/browser.stamp: .venv/test.stamp
+	@$(python) $(install) '.[browser]'
+	@if command -v npm >/dev/null; then \
+	    mkdir -p .venv/axe && cd .venv/axe && npm pack --silent axe-core@$(axe_version) >/dev/null \
+	    && tar xzf axe-core-*.tgz || echo "left out: axe-core (npm could not fetch it)"; \
+	else echo "left out: axe-core (no npm)"; fi
 	@touch $@
 
 .venv-oracle/oracle.stamp: pyproject.toml

@@ -15,7 +15,7 @@ from lamina.explain.graphs.words import totals_of
 
 ASSETS: Final = resources.files("lamina.explain.graphs") / "assets"
 SCRIPTS: Final = (
-    "graph.js", "layout.js", "drawing.js", "details.js", "stepping.js", "searching.js",
+    "graph.js", "layout.js", "drawing.js", "details.js", "hints.js", "stepping.js", "searching.js",
     "controls.js",
 )  # fmt: skip
 LIBRARY: Final = "dagre.min.js"

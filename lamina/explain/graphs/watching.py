@@ -96,8 +96,8 @@ class PassWatcher:
     def newest_in(self, variables: Mapping[str, Any]) -> Graph | None:
         """The graph of the tensor among variables that was computed last; None without any."""
         found = [t for t in variables_in(variables).values() if isinstance(t, Tensor)]
-        computed = [t for t in found if has_graph(t) and t.grad_fn is not None]
+        computed = [(t.grad_fn.stamp, t) for t in found if has_graph(t) and t.grad_fn is not None]
         if not computed:
             return None
-        newest = max(computed, key=lambda tensor: tensor.grad_fn._sequence_nr())
+        _, newest = max(computed, key=lambda pair: pair[0])
         return self._graph([newest], [variables_in(variables)])

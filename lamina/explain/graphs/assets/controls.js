@@ -274,6 +274,7 @@ function start() {
   startDragging();
   startStepping();
   startSearching();
+  startHints();
   showWhole();
   showStep();
   const first = drawing.elements.get(standingFor(model.roots[0]));

@@ -26,7 +26,10 @@ function linkTo(number, parent) {
 
 function sourceOf(place, parent) {
   element("h3", placeInWords(place) + (place.function && place.function !== "<module>" ? `, in ${place.function}` : ""), parent);
-  if (!place.text) return;
+  if (place.text) markedSource(place, parent);
+}
+
+function markedSource(place, parent) {
   const [first, ...rest] = place.text.split("\n");
   const shown = element("pre", null, parent);
   shown.append(first.slice(0, place.start));
@@ -55,7 +58,10 @@ function showNode(number) {
   panel.replaceChildren();
   element("h2", titleOf(node), panel);
   element("p", node.kind === "operation" ? node.class_name : `${node.class_name}, ${node.kind === "leaf" ? "a leaf: its gradient is collected in .grad" : "data: it needs no gradient"}`, panel);
-  if (node.problem) element("p", `Backward fails here. ${node.problem}`, panel, "bad");
+  if (node.problem) {
+    element("p", "Backward fails here:", panel, "bad");
+    element("pre", node.problem, panel, "bad").tabIndex = 0;
+  }
   node.notes.forEach((note) => element("p", note, panel));
   const group = node.group === null ? null : groups[node.group];
   facts([

@@ -29,19 +29,21 @@ function pathThrough(points) {
   return `${path}L${last.x},${last.y}`;
 }
 
-function describe(key) {
-  const number = numberOf(key);
-  if (key[0] === "g") {
-    const group = groups[number];
-    return `${group.label}${group.detail ? `, ${group.detail}` : ""}, folded: ${contentInWords(number)}. Enter unfolds it.`;
+// What a screen reader says: first what is seen, then what the shape and the edges tell.
+function describe(item) {
+  const number = numberOf(item.key);
+  const seen = item.lines.map((line) => line.map((part) => part.text).join(" ")).join(" ");
+  const parts = [seen];
+  if (item.isGroup) {
+    parts.push("folded group");
+    return parts.join(", ");
   }
   const node = nodes[number];
-  const parts = [titleOf(node), node.kind === "operation" ? "operation" : node.kind === "leaf" ? "leaf, collects a gradient" : "data, needs no gradient"];
-  parts.push(node.outputs[0]);
+  const kinds = { operation: "operation", leaf: "leaf, collects a gradient", data: "data, needs no gradient" };
+  parts.push(kinds[node.kind]);
+  if (node.name && !seen.includes(node.name)) parts.push(node.name);
   const place = placeOf(node);
-  if (node.kind === "operation" && place && place.expression) parts.push(place.expression);
-  const kept = keptBy(node);
-  if (kept) parts.push(kept);
+  if (node.kind === "operation" && place && !seen.includes(place.expression)) parts.push(place.expression);
   if (model.roots.includes(number)) parts.push("backward begins here");
   if (node.problem) parts.push("backward fails here");
   if (inputsOf[number].length) parts.push(counted(inputsOf[number].length, "input"));
@@ -58,7 +60,7 @@ function drawNode(item, parent) {
   if (holds((n) => n.problem)) kinds.push("problem");
   const made = svgElement("g", {
     class: kinds.join(" "), transform: `translate(${item.x - item.width / 2},${item.y - item.height / 2})`,
-    role: "button", tabindex: "-1", "aria-label": describe(item.key), "data-key": item.key,
+    role: "button", tabindex: "-1", "aria-label": describe(item), "data-key": item.key,
   }, parent);
   if (item.isGroup) made.setAttribute("aria-expanded", "false");
   const { width, height } = item;
@@ -73,13 +75,11 @@ function drawNode(item, parent) {
     line.forEach((part) => {
       const text = svgElement("text", { class: part.kind, x, y: 20 + row * 17 }, made);
       text.textContent = part.text;
+      made.append(" "); // between words, for those who read and do not look
       x += part.size + 7;
     });
   });
   if (kinds.includes("problem")) svgElement("text", { class: "sign", x: width - 13, y: 19 }, made).textContent = "!";
-  const place = node && placeOf(node);
-  const hint = place && place.line ? `${placeInWords(place)}\n${place.text}` : describe(item.key);
-  svgElement("title", {}, made).textContent = hint;
   drawing.elements.set(item.key, made);
 }
 
@@ -101,7 +101,6 @@ function drawFrame(frame, parent) {
   svgElement("rect", { class: "box", x: left, y: top, width: frame.width, height: frame.height, rx: 9 }, parent);
   const title = svgElement("g", {
     class: "box-title", role: "button", tabindex: "-1", "aria-expanded": "true", "data-key": `b${frame.number}`,
-    "aria-label": `${group.label}${group.detail ? `, ${group.detail}` : ""}, unfolded: ${contentInWords(frame.number)}. Enter folds it.`,
   });
   const name = clipped(group.label, "word", Math.max(frame.width - 40, 30));
   const size = widthOf(name, "word");
@@ -111,8 +110,9 @@ function drawFrame(frame, parent) {
   svgElement("rect", { class: "ring", x: left, y: top, width: whole, height: 22, rx: 6 }, title);
   svgElement("path", { d: `M${left + 8},${top + 8}l10,0l-5,6z`, class: "arrow" }, title);
   svgElement("text", { x: left + 22, y: top + 15.5 }, title).textContent = name;
+  title.append(" ");
   if (detail.length > 1) svgElement("text", { class: "class", x: left + 28 + size, y: top + 15.5 }, title).textContent = detail;
-  svgElement("title", {}, title).textContent = `Fold ${group.path || group.label}`;
+  title.setAttribute("aria-label", `${[name, detail].filter(Boolean).join(" ")}, unfolded group, ${contentInWords(frame.number)}`);
   drawing.elements.set(`b${frame.number}`, title);
   return title;
 }
@@ -125,9 +125,9 @@ function marker(id, kind, defs) {
 function drawEdge(edge, parent) {
   const isUnwanted = edge.edges.every((number) => edges[number].state === "unwanted");
   const kinds = ["edge", ...(edge.edges.length > 1 ? ["many"] : []), ...(isUnwanted ? ["unwanted"] : [])];
-  const path = svgElement("path", { class: kinds.join(" "), d: pathThrough(edge.points), "marker-end": "url(#arrow)" }, parent);
-  const shapes = [...new Set(edge.edges.map((number) => edges[number].gradient).filter(Boolean))];
-  if (shapes.length) svgElement("title", {}, path).textContent = `gradient ${shapes.slice(0, 4).join(", ")}`;
+  const d = pathThrough(edge.points);
+  const path = svgElement("path", { class: kinds.join(" "), d, "marker-end": "url(#arrow)" }, parent);
+  svgElement("path", { class: "edge-near", d, "data-edge": edge.name }, parent);
   drawing.edges.set(edge.name, { ...edge, path });
 }
 

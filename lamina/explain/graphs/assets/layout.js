@@ -154,7 +154,7 @@ function countIfOpen(wanted) {
 function layOut() {
   const seen = visible();
   const graph = new dagre.graphlib.Graph({ compound: true, multigraph: false });
-  graph.setGraph({ rankdir: "TB", nodesep: 22, edgesep: 12, ranksep: 46, marginx: 14, marginy: 14 });
+  graph.setGraph({ rankdir: "TB", nodesep: 22, edgesep: 12, ranksep: 46, marginx: 16, marginy: 20 });
   graph.setDefaultEdgeLabel(() => ({}));
   seen.boxes.forEach((number) => graph.setNode(`g${number}`, {}));
   seen.shown.forEach((item, key) => graph.setNode(key, { width: item.width, height: item.height }));
