@@ -107,7 +107,9 @@ def test_a_screen_reader_is_told_what_a_node_is(page):
     assert node.accessible_name.startswith("relu net(torch.randn(4, 5)) [4, 8] float32")
     assert node.accessible_name.endswith("1 input, 1 use")
     assert page.id("sentence").get_attribute("aria-live") == "polite"
-    assert page.id("slider").get_attribute("aria-valuetext") == f"step 0 of {len(page.model['steps'])}"
+    assert (
+        page.id("slider").get_attribute("aria-valuetext") == f"step 0 of {len(page.model['steps'])}"
+    )
     for control in page.all("button, input"):
         assert control.accessible_name, control.get_attribute("outerHTML")
 

@@ -20,12 +20,12 @@ MOST_CHARACTERS: Final = 34
 
 STYLE: Final = """
 svg { color-scheme: light dark; }
-.paper { fill: #ffffff; }
 text { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   fill: #1d2026; text-anchor: middle; }
 .first { font-weight: 700; }
 .soft { fill: #5b626e; }
 rect { fill: #ffffff; stroke: #868e9b; stroke-width: 1.2; }
+.paper { fill: #ffffff; stroke: none; }
 .leaf rect { fill: #e5f4f0; stroke: #0a6b5e; stroke-width: 1.7; }
 .data rect { fill: none; stroke-dasharray: 4 3; }
 .group rect { fill: #eef1f7; stroke: #7386a8; }
@@ -35,10 +35,10 @@ path { fill: none; stroke: #98a0ad; stroke-width: 1.3; }
 .unwanted { stroke-dasharray: 3 4; }
 marker path { fill: #98a0ad; stroke: none; }
 @media (prefers-color-scheme: dark) {
-  .paper { fill: #16181c; }
   text { fill: #eceef1; }
   .soft { fill: #a8b0bc; }
   rect { fill: #20242a; stroke: #747d8b; }
+  .paper { fill: #16181c; }
   .leaf rect { fill: #15332e; stroke: #5fd0bb; }
   .group rect { fill: #252c3a; stroke: #8ba1c9; }
   .root rect { stroke: #eceef1; }
@@ -79,7 +79,7 @@ def svg_of(model: GraphModel) -> str:
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
         '<path d="M0,0.6L7.4,4L0,7.4z"/></marker></defs>',
-        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" stroke="none"/>',
+        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
     ]
     for (_, _, wanted), points in zip(view.links, layout.lines, strict=True):
         kind = "" if wanted else ' class="unwanted"'
