@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class _RunningNorm(Affine):
+class _NormBase(Affine):
     """A norm with one mean and variance a channel, averaged over batches for evaluation."""
 
     # Version 2 has num_batches_tracked.
@@ -100,7 +100,7 @@ class _RunningNorm(Affine):
         )
 
 
-class _BatchNorm(_RunningNorm):
+class _BatchNorm(_NormBase):
     """The forward that the three batch norms share."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -249,7 +249,7 @@ class SyncBatchNorm(_BatchNorm):
         return made
 
 
-class _InstanceNorm(_RunningNorm):
+class _InstanceNorm(_NormBase):
     """What the three instance norms share: other defaults, and a forward without the batch."""
 
     def __init__(

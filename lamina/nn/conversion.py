@@ -9,6 +9,7 @@ from lamina import dtypes
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
+from lamina.nn.parameter import Uninitialized
 from lamina.ops.creation import empty_like
 
 if TYPE_CHECKING:
@@ -65,13 +66,18 @@ class Conversion:
         for parameter in self._parameters.values():
             if parameter is None:
                 continue
+            if isinstance(parameter, Uninitialized):
+                parameter.convert(fn)
+                continue
             grad = parameter.grad
             with no_grad():
                 parameter.data = fn(parameter)
                 if grad is not None:
                     grad.data = fn(grad)
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if isinstance(buffer, Uninitialized):
+                buffer.convert(fn)
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 

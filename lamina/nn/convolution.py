@@ -249,7 +249,7 @@ class Conv3d(_Convolution):
         return F.conv3d(*args, **kwargs)
 
 
-class _TransposedConvolution(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     """What the three transposed convolutions share."""
 
     _transposed = True
@@ -329,7 +329,7 @@ class _TransposedConvolution(_ConvNd):
         )
 
 
-class ConvTranspose1d(_TransposedConvolution):
+class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of `Conv1d`; see `ConvTranspose2d`."""
 
     _dims = 1
@@ -339,7 +339,7 @@ class ConvTranspose1d(_TransposedConvolution):
         return F.conv_transpose1d(*args, **kwargs)
 
 
-class ConvTranspose2d(_TransposedConvolution):
+class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of `Conv2d` with respect to its input, as a layer that makes images larger.
 
     Args:
@@ -373,7 +373,7 @@ class ConvTranspose2d(_TransposedConvolution):
         return F.conv_transpose2d(*args, **kwargs)
 
 
-class ConvTranspose3d(_TransposedConvolution):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of `Conv3d`; see `ConvTranspose2d`."""
 
     _dims = 3

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -19,18 +20,29 @@ from lamina.ops.random import randperm
 
 __all__ = [
     "calculate_gain",
+    "constant",
     "constant_",
+    "dirac",
     "dirac_",
+    "eye",
     "eye_",
+    "kaiming_normal",
     "kaiming_normal_",
+    "kaiming_uniform",
     "kaiming_uniform_",
+    "normal",
     "normal_",
     "ones_",
+    "orthogonal",
     "orthogonal_",
+    "sparse",
     "sparse_",
     "trunc_normal_",
+    "uniform",
     "uniform_",
+    "xavier_normal",
     "xavier_normal_",
+    "xavier_uniform",
     "xavier_uniform_",
     "zeros_",
 ]
@@ -232,11 +244,16 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """Return the fan that a mode names."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     fan_in, fan_out = _fans(tensor)
-    fan = fan_in if mode.lower() == "fan_in" else fan_out
+    return fan_in if mode.lower() == "fan_in" else fan_out
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
@@ -325,3 +342,34 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
             # torch's sparse_ takes this permutation from the default generator always.
             tensor[randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function under its older name, without the underscore: it warns."""
+    name = function.__name__
+    old = name.removesuffix("_")
+
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = old
+    renamed.__doc__ = f"Call `{name}`, which replaced this older name."
+    return renamed
+
+
+uniform = _renamed(uniform_)
+normal = _renamed(normal_)
+constant = _renamed(constant_)
+eye = _renamed(eye_)
+dirac = _renamed(dirac_)
+xavier_uniform = _renamed(xavier_uniform_)
+xavier_normal = _renamed(xavier_normal_)
+kaiming_uniform = _renamed(kaiming_uniform_)
+kaiming_normal = _renamed(kaiming_normal_)
+orthogonal = _renamed(orthogonal_)
+sparse = _renamed(sparse_)

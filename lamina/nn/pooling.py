@@ -245,7 +245,11 @@ class _AdaptivePoolNd(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePoolNd):
+class _AdaptiveAvgPoolNd(_AdaptivePoolNd):
+    """Adaptive pooling by means."""
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means of as many windows as the output is long; see `AdaptiveAvgPool2d`."""
 
     @staticmethod
@@ -253,7 +257,7 @@ class AdaptiveAvgPool1d(_AdaptivePoolNd):
         return F.adaptive_avg_pool1d(*args, **kwargs)
 
 
-class AdaptiveAvgPool2d(_AdaptivePoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means of windows, as many as make an output of the given size.
 
     Args:
@@ -273,7 +277,7 @@ class AdaptiveAvgPool2d(_AdaptivePoolNd):
         return F.adaptive_avg_pool2d(*args, **kwargs)
 
 
-class AdaptiveAvgPool3d(_AdaptivePoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means of windows of a volume; see `AdaptiveAvgPool2d`."""
 
     @staticmethod

@@ -48,6 +48,9 @@ class StateDict(OrderedDict[str, Any]):
 
     _metadata: OrderedDict[str, dict[str, Any]]
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
 
 class _StateHook(NamedTuple):
     function: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Where Lamina keeps what a module of PyTorch's holds: `torch.nn.modules.linear` is `lamina.nn`."""
+"""Where Lamina keeps what a module of PyTorch's holds: `torch.nn.modules` is `lamina.nn`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,6 @@ _ELSEWHERE = {
     "torch._tensor": ("lamina",),
     "torch.functional": ("lamina",),
     "torch.nn.modules": ("lamina.nn",),
-    "torch.nn.modules.batchnorm": ("lamina.nn.channel_normalization", "lamina.nn"),
-    "torch.nn.modules.conv": ("lamina.nn.convolution", "lamina.nn"),
-    "torch.nn.modules.dropout": ("lamina.nn.dropout", "lamina.nn"),
-    "torch.nn.modules.instancenorm": ("lamina.nn.channel_normalization", "lamina.nn"),
-    "torch.nn.modules.loss": ("lamina.nn.loss", "lamina.nn"),
-    "torch.nn.modules.module": ("lamina.nn.module", "lamina.nn"),
-    "torch.nn.modules.pooling": ("lamina.nn.pooling", "lamina.nn"),
-    "torch.nn.modules.rnn": ("lamina.nn.recurrent_steps", "lamina.nn.recurrent", "lamina.nn"),
-    "torch.nn.modules.utils": ("lamina.torch_alias.shims.tuples",),
     "torch.serialization": ("lamina",),
 }
 # Modules of Lamina's that are no namespaces of PyTorch's, though one has the same name.

@@ -53,6 +53,8 @@ def flat(value):
         return []
     if isinstance(value, tuple | list):
         return [array for part in value for array in flat(part)]
+    if repr(value).startswith("<Uninitialized"):  # the state of a lazy layer
+        return [np.zeros(0)]
     return [value.detach().numpy()] if hasattr(value, "detach") else [np.asarray(value)]
 
 

@@ -1,0 +1,21 @@
+"""The base of all modules, and hooks on all of them. The place where PyTorch has them."""
+
+from lamina.nn.hooks import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from lamina.nn.module import Module
+from lamina.nn.module import indented as _addindent
+from lamina.nn.state_dict import _IncompatibleKeys
+
+__all__ = [
+    "Module",
+    "_IncompatibleKeys",
+    "_addindent",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
