@@ -50,7 +50,8 @@ class CompiledFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if door.is_watched or state.pack_hooks:  # inside another capture, among others
+        # Inside another capture, among others. Autocast is a part of what a program is made for.
+        if (door.is_watched and not _only_autocast()) or state.pack_hooks:
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         description = described((args, kwargs) if kwargs else args, tensors)
@@ -165,6 +166,11 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {_name(self._function)}: {len(self.programs)} programs>"
+
+
+def _only_autocast() -> bool:
+    """Whether nobody stands at the door but this thread's autocast."""
+    return door.is_watched == 1 and state.autocast is not None
 
 
 def _kind(refusal: Refusal) -> str:

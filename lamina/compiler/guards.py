@@ -18,12 +18,14 @@ from lamina.core.modes import state
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE
 
-_CONTEXT: Final = ("grad mode", "inference mode", "anomaly mode", "default dtype")
+_CONTEXT: Final = ("grad mode", "inference mode", "anomaly mode", "default dtype", "autocast")
 
 
 def context() -> tuple[Any, ...]:
     """The modes that programs depend on."""
-    return state.grad_enabled, state.inference, state.anomaly, dtypes.get_default_dtype()
+    autocast = state.autocast and state.autocast.settings
+    kind = dtypes.get_default_dtype()
+    return state.grad_enabled, state.inference, state.anomaly, kind, autocast
 
 
 @final

@@ -14,6 +14,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.autocasting import autocast_inputs
 from lamina.core.batches import lift_arrays, lift_inputs
 from lamina.core.modes import door, state
 from lamina.core.op import KEEP, TO_FLOAT, Declared, Joint, Op, Rule, catalogue, raw, traced
@@ -89,6 +90,8 @@ def publish(op: Op, call: Any) -> Declared:
 
 def execute(op: Op, values: list[Any], out: Any = None) -> Any:
     """Run an operation on bound values: check, promote, compute, wrap, record."""
+    if door.is_watched and out is None and state.autocast is not None:
+        values = list(autocast_inputs(op.name, values))
     tensors = checked_tensors(op, values)
     if door.is_watched:
         if state.mappings:  # first, so that what is kept of lifted inputs has their tangents

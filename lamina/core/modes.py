@@ -33,6 +33,7 @@ class ThreadState(threading.local):
     mappings: tuple[Any, ...] = ()  # the `batches.Mapping`s under way, the outermost first
     duals: tuple[Any, ...] = ()  # the open levels of forward mode, the outermost first
     dual_level: Any = None  # the one of them that `forward_ad.dual_level` opened
+    autocast: Any = None  # what casts the inputs of operations, inside autocast
     run: Any = None  # the general backward pass that is under way, innermost
 
 

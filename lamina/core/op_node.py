@@ -67,7 +67,11 @@ class OpNode(Node):
         values: dict[tuple[str, Any], Any] = {}
         if op.joint is not None:
             position = op.tensor_positions[0]
-            return op.joint(F, g, *[self._value(F, s, values) for s in op.getters[position]])
+            found = op.joint(F, g, *[self._value(F, s, values) for s in op.getters[position]])
+            kinds = self.context.dtypes
+            if any(kind is not kinds[0] for kind in kinds) and len(found) == len(kinds):
+                return [_in_its_kind(F, *pair) for pair in zip(found, kinds, strict=True)]
+            return found
         grads: list[Any] = []
         shapes = self.context.shapes
         edge = 0
@@ -107,9 +111,7 @@ class OpNode(Node):
             return None
         shape, kind = self.context.shapes[k], self.context.dtypes[k]
         if self.op.dtypes is KEEP:
-            # A half times a Python number may have become float32 on the way.
-            lost = kind is not None and is_half(kind)
-            return F.cast_like_input(gradient, kind) if lost else gradient
+            return _in_its_kind(F, gradient, kind)
         if shape is not None and gradient.shape != shape:
             gradient = F.sum_to_size(gradient, shape)
         if kind is not None and getattr(gradient, "_array", gradient).dtype != kind:
@@ -129,6 +131,17 @@ class OpNode(Node):
             return tuple(edge is not None for edge in self.next)
         k = self.op.tensor_positions.index(position)
         return (self.context.shapes if kind == "shape" else self.context.dtypes)[k]
+
+
+def _in_its_kind(F: Any, gradient: Any, kind: Any) -> Any:
+    """A gradient in its input's dtype, where halves and others met: one may have become the other.
+
+    So of a float32 weight beside halves, and of a half times a Python number.
+    """
+    own = None if gradient is None else getattr(gradient, "_array", gradient).dtype
+    if own is None or kind is None or own is kind or isinstance(kind, list):
+        return gradient
+    return F.cast_like_input(gradient, kind) if is_half(kind) or is_half(own) else gradient
 
 
 def edge_of(tensor: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.core.autocasting import autocast_inputs
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.call import execute
 from lamina.core.fast_products import affine_caller, affine_op
@@ -52,6 +53,7 @@ def _general_linear(input: Any, weight: Any, bias: Any = None) -> Any:
     check_tensors("linear", ("input", input), ("weight", weight))
     if bias is not None:
         check_tensors("linear", ("bias", bias))
+    input, weight, bias = autocast_inputs("linear", (input, weight, bias))
     if weight.ndim != 2 or input.ndim == 0:
         product = traced.matmul(input, weight.t() if weight.ndim <= 2 else weight)
         return product if bias is None else product + bias

@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -211,6 +212,7 @@ def nll_loss(
 # --- cross-entropy -----------------------------------------------------------------------------
 
 
+@in_float32
 @takes_tensors
 def cross_entropy(
     input: Any,

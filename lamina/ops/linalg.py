@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -176,6 +177,7 @@ def _reflect(result: Any, vectors: Any, tau: Any, k: int, adjoint: bool = False)
     return result - (v * factor) @ (traced.conj_transpose(v) @ result)
 
 
+@in_float32
 def linalg_householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     """The first columns of the product of the reflections that `geqrf` returns."""
     check_tensors("linalg.householder_product", ("A", A), ("tau", tau))

@@ -6,6 +6,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import unaffected
 from lamina.core.op import traced
 from lamina.ops.affine import linear
 from lamina.ops.class_loss import cross_entropy
@@ -13,6 +14,7 @@ from lamina.ops.class_loss import cross_entropy
 __all__ = ["bilinear"]
 
 
+@unaffected
 @takes_tensors
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     r"""$x_1^T W_o x_2 + b_o$ for each output $o$.

@@ -10,6 +10,7 @@ import numpy as np
 from lamina import errors
 from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE
 from lamina.core.samples import sample
@@ -114,6 +115,7 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return reduced_tensor(losses, reduction)
 
 
+@in_float32
 @takes_tensors
 def l1_loss(
     input: Any,

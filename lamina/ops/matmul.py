@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.autocasting import autocast_inputs
 from lamina.core.blame.products import c_name, product_dtypes, product_mismatch
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import execute, publish
@@ -54,6 +55,8 @@ _mm_op = matrix_product(
 
 def _general_mm(input: Any, mat2: Any, out: Any = None) -> Any:
     check_tensors("mm", ("input", input), ("mat2", mat2))
+    if out is None:
+        input, mat2 = autocast_inputs("mm", (input, mat2))
     if input.ndim != 2 or mat2.ndim != 2:
         name = "self" if input.ndim != 2 else "mat2"
         raise refuse(
@@ -173,6 +176,8 @@ _batch_op = batch_product(
 def _general_matmul(input: Any, other: Any, out: Any = None) -> Any:
     """`matmul` of anything but two plain float matrices."""
     check_tensors("matmul", ("input", input), ("other", other))
+    if out is None:
+        input, other = autocast_inputs("matmul", (input, other))
     first, second = input._array.ndim, other._array.ndim
     if first == 2 and second == 2:
         return _general_mm(input, other, out)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -333,6 +334,7 @@ def _quantiles_in_front(
     return traced.reshape(found, (*lead, *shape))
 
 
+@in_float32
 @takes_tensors
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
@@ -356,6 +358,7 @@ def quantile(
     return _into(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
 
 
+@in_float32
 @takes_tensors
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,

@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.op import traced
 from lamina.ops.reductions_of_losses import (
     check_reduction,
@@ -68,6 +69,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return (input[first] - input[second]).norm(p, -1)
 
 
+@in_float32
 def hinge_embedding_loss(
     input: Any,
     target: Any,
@@ -103,6 +105,7 @@ def margin_ranking_loss(
     return reduced_tensor((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@in_float32
 def cosine_embedding_loss(
     input1: Any,
     input2: Any,
@@ -124,6 +127,7 @@ def cosine_embedding_loss(
     return reduced_tensor(together + apart, reduction)
 
 
+@in_float32
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,

@@ -11,6 +11,7 @@ import numpy as np
 from lamina import errors
 from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
+from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
@@ -208,6 +209,7 @@ def binary_cross_entropy_with_logits(
 # --- divergence and likelihoods ----------------------------------------------------------------
 
 
+@in_float32
 def kl_div(
     input: Any,
     target: Any,
@@ -246,6 +248,7 @@ def kl_div(
     return reduced_tensor(losses, reduction)
 
 
+@in_float32
 @takes_tensors
 def poisson_nll_loss(
     input: Any,

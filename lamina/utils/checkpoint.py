@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, final
 
 from lamina import errors
+from lamina.amp.casting import settings as autocast_settings
 from lamina.autograd.graph import saved_tensors_hooks
 from lamina.core import blame
 from lamina.core.definitions import definition
@@ -192,6 +193,7 @@ class _Region:
         self.is_checked = determinism_check == "default"
         self.stops = stops
         self.random = states() if random else None
+        self.autocast = autocast_settings.now()
         self.count = 0
         self.waiting: list[weakref.ref[_Kept]] = []
         self.place = here()
@@ -227,7 +229,8 @@ class _Region:
         count = len(values) - len(self.names)
         kwargs = dict(zip(self.names, values[count:], strict=True))
         hooks = saved_tensors_hooks(self._receive, _not_now)
-        with random_state(self.random), enable_grad(), hooks, self.context:
+        as_then = autocast_settings.again(self.autocast)
+        with random_state(self.random), enable_grad(), as_then, hooks, self.context:
             try:
                 self.function(*values[:count], **kwargs)
             except _Enough:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lamina import errors
+from lamina.amp.casting import settings as autocast_settings
 from lamina.autograd.backward import backward
 from lamina.autograd.function import Function
 from lamina.core import blame
@@ -44,6 +45,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random = states() if preserve_rng_state else None
+        ctx.autocast = autocast_settings.now()
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[k] for k in ctx.positions))
@@ -64,7 +66,7 @@ class CheckpointFunction(Function):
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
             values[position] = tensor
         given = detach_variable(tuple(values))
-        with random_state(ctx.random), enable_grad():
+        with random_state(ctx.random), enable_grad(), autocast_settings.again(ctx.autocast):
             outputs = ctx.run_function(*given)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

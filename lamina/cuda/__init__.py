@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, final
 
+from lamina.cuda import amp
 from lamina.devices.backend import Counters
 from lamina.devices.cuda_streams import (
     Event,
@@ -282,6 +283,7 @@ __all__ = [
     "OutOfMemoryError",
     "ShortTensor",
     "Stream",
+    "amp",
     "current_device",
     "current_stream",
     "default_stream",
