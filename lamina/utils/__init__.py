@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lamina.utils import _pytree, checkpoint, data, hooks
+    from lamina.utils import _pytree, checkpoint, data, hooks, tensorboard
 
-_MEMBERS = frozenset({"_pytree", "checkpoint", "data", "hooks"})
+_MEMBERS = frozenset({"_pytree", "checkpoint", "data", "hooks", "tensorboard"})
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +18,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'lamina.utils' has no attribute {name!r}")
 
 
-__all__ = ["_pytree", "checkpoint", "data", "hooks"]
+__all__ = ["_pytree", "checkpoint", "data", "hooks", "tensorboard"]
