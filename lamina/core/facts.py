@@ -9,6 +9,7 @@ from lamina.core import blame
 from lamina.core.layouts import Size, strided
 from lamina.core.versions import INFERENCE
 from lamina.devices import backend_of, device, device_of
+from lamina.devices.dispatched import whole_memory
 
 
 class ArrayFacts:
@@ -104,10 +105,7 @@ class ArrayFacts:
 
     def storage_offset(self) -> int:
         """Elements from the start of the memory to this tensor's first one."""
-        owner = self._array
-        while isinstance(owner.base, type(owner)):
-            owner = owner.base
-        return int((self.data_ptr() - _pointer(owner)) // self.itemsize)
+        return int((self.data_ptr() - _pointer(whole_memory(self._array))) // self.itemsize)
 
     def data_ptr(self) -> int:
         """The address of the first element."""

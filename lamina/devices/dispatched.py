@@ -379,6 +379,17 @@ def owner_of(array: Any) -> Any:
     return array
 
 
+def whole_memory(array: Any) -> Any:
+    """The array, of the same type, that shows all of the memory which `array` shows a part of."""
+    owner, base = array, array.base
+    while base is not None:
+        # Between an array made with any strides and its base NumPy puts an object of its own.
+        if isinstance(base, type(array)):
+            owner = base
+        base = getattr(base, "base", None)
+    return owner
+
+
 def split_outputs(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:

@@ -95,8 +95,11 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L901  MissingExtra (ImportError)
     |-- L902  NotSupported (NotImplementedError)
     |-- L903  CaptureError (RuntimeError)
-    |-- L905  FileFormatError (RuntimeError)
+    |-- L905  FileFormatError (RuntimeError, pickle.UnpicklingError)
     |-- L906  DistributedError (RuntimeError)
+    |-- L907  UnsafeFile (pickle.UnpicklingError)
+    |-- L908  EmptyFile (EOFError)
+    |-- L909  SaveFailed (RuntimeError)
     |-- L911  MissingName (AttributeError)
     |-- L912  MissingImport (ImportError)
     |-- L913  MissingModule (ModuleNotFoundError)
@@ -124,9 +127,12 @@ from .extras import (
     CaptureError,
     CaptureWarning,
     DistributedError,
+    EmptyFile,
     FileFormatError,
     MissingExtra,
     NotSupported,
+    SaveFailed,
+    UnsafeFile,
 )
 from .graph import (
     BackwardNotWritten,
@@ -330,6 +336,9 @@ CODES: dict[str, type[Diagnostic]] = {
     "L904": CaptureWarning,
     "L905": FileFormatError,
     "L906": DistributedError,
+    "L907": UnsafeFile,
+    "L908": EmptyFile,
+    "L909": SaveFailed,
     "L911": MissingName,
     "L912": MissingImport,
     "L913": MissingModule,
@@ -369,6 +378,7 @@ __all__ = [
     "DistributedError",
     "DoubtfulValue",
     "DtypeError",
+    "EmptyFile",
     "EmptyParameterList",
     "EmptyReduction",
     "FileFormatError",
@@ -433,6 +443,7 @@ __all__ = [
     "ReshapeMismatch",
     "ResizeRefused",
     "RetainGradRefused",
+    "SaveFailed",
     "SaveForBackwardMisuse",
     "SavedValueModified",
     "ScalarConversionWarning",
@@ -440,6 +451,7 @@ __all__ = [
     "SimulatedCudaUnavailable",
     "StateDictMismatch",
     "TorchIsLoaded",
+    "UnsafeFile",
     "UnsupportedData",
     "UnusedInput",
     "ViewOfLeafModified",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import final
 
 from .base import LaminaError, LaminaWarning
@@ -60,8 +61,10 @@ class CaptureWarning(LaminaWarning):
 
 
 @final
-class FileFormatError(LaminaError, RuntimeError):
+class FileFormatError(LaminaError, RuntimeError, pickle.UnpicklingError):
     """A file does not hold what it should.
+
+    PyTorch raises RuntimeError for a broken archive and UnpicklingError for a broken pickle in it.
 
     Fails:
         torch.load('picture.png')
@@ -83,3 +86,42 @@ class DistributedError(LaminaError, RuntimeError):
     """
 
     code = "L906"
+
+
+@final
+class UnsafeFile(LaminaError, pickle.UnpicklingError):
+    """A file names a class or function that loading does not use unless it is told to.
+
+    Fails:
+        torch.load('whole_model.pt')
+    Works:
+        with torch.serialization.safe_globals([Net]): torch.load('whole_model.pt')
+    """
+
+    code = "L907"
+
+
+@final
+class EmptyFile(LaminaError, EOFError):
+    """A file from which something was to be loaded has no bytes.
+
+    Fails:
+        torch.load(io.BytesIO())
+    Works:
+        buffer = io.BytesIO(); torch.save(x, buffer); buffer.seek(0); torch.load(buffer)
+    """
+
+    code = "L908"
+
+
+@final
+class SaveFailed(LaminaError, RuntimeError):
+    """A file could not be written; what was there before is still there.
+
+    Fails:
+        torch.save(x, '/no/such/folder/x.pt')
+    Works:
+        torch.save(x, 'x.pt')
+    """
+
+    code = "L909"

@@ -1,6 +1,6 @@
 """Methods of conversion, creation and random numbers."""
 
-from lamina import dtypes
+from lamina import dtypes, storage
 from lamina.autograd.backward import backward_of
 from lamina.core.tensor import Tensor
 from lamina.ops import conversion, data, random, random_filling, typed_tensors
@@ -26,6 +26,12 @@ Tensor.__index__ = conversion.to_index
 Tensor.__format__ = conversion.to_format
 Tensor.__dlpack__ = conversion.to_dlpack
 Tensor.__dlpack_device__ = conversion.dlpack_device
+
+Tensor.untyped_storage = storage.untyped_storage
+Tensor.storage = storage.storage
+Tensor._typed_storage = storage.typed_storage
+Tensor.set_ = storage.set_
+Tensor.is_shared = storage.is_shared
 
 Tensor.bool = conversion.cast(dtypes.bool_, "bool")
 Tensor.byte = conversion.cast(dtypes.uint8, "byte")

@@ -62,7 +62,6 @@ Tensor.detach = memory.detach
 Tensor.detach_ = memory.detach_
 Tensor.resize_ = memory.resize_
 Tensor.resize_as_ = memory.resize_as_
-Tensor.set_ = memory.set_
 Tensor.is_set_to = memory.is_set_to
 Tensor.split = splitting.split_method
 Tensor.split_with_sizes = splitting.split_with_sizes

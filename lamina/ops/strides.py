@@ -15,6 +15,7 @@ from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.core.views import View
 from lamina.devices import backend_of, current_recorder, device_of
+from lamina.devices.dispatched import whole_memory
 from lamina.ops.axes import sizes_of
 from lamina.ops.indexing_rules import refused
 from lamina.ops.memory import contiguous
@@ -29,14 +30,13 @@ Geometry = tuple[tuple[int, ...], int]
 
 def storage_of(array: Any) -> tuple[Any, int]:
     """The whole memory that an array shows a part of, flat, in its dtype; and where it begins."""
-    owner = array
-    while isinstance(owner.base, type(array)):
-        owner = owner.base
+    owner = whole_memory(array)
     flat = owner.reshape(-1) if owner.flags.c_contiguous else owner.ravel("K")
     place = backend_of(device_of(array))
     offset = place.pointer(array) - place.pointer(flat)
     if flat.dtype != array.dtype:
-        flat = flat.view(array.dtype)
+        whole = flat.nbytes // array.itemsize * array.itemsize
+        flat = flat[: whole // flat.itemsize].view(array.dtype)
     return flat, offset // array.itemsize
 
 

@@ -1,0 +1,34 @@
+"""Checksums of large pieces of memory, by a second thread while the first one reads or writes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, final
+
+# Below this, handing the work over takes longer than the work.
+_LARGE: Final = 1 << 17
+
+
+@final
+class Checksums:
+    """Starts computations of CRC-32; `close` ends the thread."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    def start(self, content: Any) -> Callable[[], int]:
+        """Begin with one piece; what is returned waits for its checksum."""
+        if len(content) < _LARGE:
+            found = zlib.crc32(content)
+            return lambda: found
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1)
+        return self._pool.submit(zlib.crc32, content).result
+
+    def close(self) -> None:
+        """End the thread, if there is one."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
