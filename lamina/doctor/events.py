@@ -45,6 +45,8 @@ class Events:
 
     Attributes:
         failures: What checks raised: faults of the doctor, never of the program.
+        passes: How many backward passes there were.
+        steps: How many steps of optimizers.
     """
 
     def __init__(self, checks: Sequence[Check]) -> None:
@@ -52,6 +54,7 @@ class Events:
         self._depth = 0
         self._is_busy = False
         self.failures: list[Exception] = []
+        self.passes = self.steps = 0
 
     def enter(self, module: Any) -> None:
         """A module's call begins."""
@@ -66,6 +69,7 @@ class Events:
 
     def backward(self, roots: Sequence[Any]) -> None:
         """A backward pass is about to begin."""
+        self.passes += 1
         self._tell(lambda check: check.backward(roots))
 
     def before_step(self, optimizer: Any) -> None:
@@ -74,6 +78,7 @@ class Events:
 
     def after_step(self, optimizer: Any) -> None:
         """An optimizer's step is done."""
+        self.steps += 1
         self._tell(lambda check: check.after_step(optimizer))
 
     def ended(self) -> None:

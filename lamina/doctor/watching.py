@@ -74,6 +74,16 @@ class Doctor:
         self._events = Events(checks)
         self.failures = self._events.failures
 
+    @property
+    def passes(self) -> int:
+        """How many backward passes there were."""
+        return self._events.passes
+
+    @property
+    def steps(self) -> int:
+        """How many steps of optimizers there were."""
+        return self._events.steps
+
     def __enter__(self) -> Self:
         self._stack = self._library.watch(self._events)
         self._stack.enter_context(warnings.catch_warnings())

@@ -19,7 +19,7 @@ def findings_of(path):
     source = path.read_text(encoding="utf-8")
     space = {"__name__": "__main__", "__file__": str(path)}
     with as_torch(), Doctor() as doctor:
-        warnings.simplefilter("default")  # as in a program
+        warnings.filterwarnings("default", category=UserWarning)  # as in a program
         exec(compile(source, str(path), "exec"), space)
     assert not doctor.failures, doctor.failures
     return doctor.findings

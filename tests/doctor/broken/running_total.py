@@ -16,4 +16,4 @@ for _ in range(8):
     total += loss  # culprit
     loss.backward()
     optimizer.step()
-print(float(total))
+print(total.item())
