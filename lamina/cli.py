@@ -1,4 +1,4 @@
-"""The command line: `lamina run`, `lamina doctor`, `lamina graph`, `lamina demo`, `lamina bench`."""
+"""The command line: `lamina run`, `doctor`, `graph`, `demo` and `bench`."""
 
 from __future__ import annotations
 
