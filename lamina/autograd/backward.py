@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamina import errors
 from lamina.autograd.edges import GradientEdge, standing_for
+from lamina.codegen.later import Later
 from lamina.core import blame
-from lamina.core.engine import run_backward
+from lamina.core.engine import free_graph, run_backward
 from lamina.core.op import traced
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.views import inherits_flag
+
+if TYPE_CHECKING:
+    from lamina.func import mapping
+else:
+    mapping = Later("lamina.func.mapping")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -159,7 +165,10 @@ def grad(
             "but got: allow_unused=False."
         )
     if is_grads_batched:
-        return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
+        return _batched(
+            roots, targets, grad_outputs, retain_graph, create_graph, allow_unused,
+            materialize_grads,
+        )  # fmt: skip
     gradients = _root_gradients(roots, grad_outputs)
     _check_targets(targets)
     found = run_backward(
@@ -189,24 +198,45 @@ def _check_targets(targets: Sequence[Tensor]) -> None:
 
 
 def _batched(
-    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, create_graph: bool,
-    allow_unused: bool | None, materialize_grads: bool,
+    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, retain_graph: bool | None,
+    create_graph: bool, allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """One pass for each entry along the first dimension of the gradients, stacked."""
+    """One pass for all entries along the first dimension of the gradients."""
     batches = _listed(grad_outputs)
-    rows = [
-        grad(
-            roots,
-            targets,
-            [None if batch is None else batch[row] for batch in batches],
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=allow_unused,
-            materialize_grads=materialize_grads,
-        )
-        for row in range(max(len(batch) for batch in batches if batch is not None))
-    ]
+    _check_batches(roots, batches)
+    reached: list[bool] = []
+
+    def one_pass(*weights: Tensor) -> tuple[Tensor, ...]:
+        found = grad(
+            roots, targets, weights, retain_graph=True, create_graph=create_graph,
+            allow_unused=allow_unused or materialize_grads,
+        )  # fmt: skip
+        reached[:] = [gradient is not None for gradient in found]
+        return tuple([gradient for gradient in found if gradient is not None])
+
+    found = iter(mapping.vmap(one_pass, randomness="same")(*batches))
+    if not (create_graph if retain_graph is None else retain_graph):
+        free_graph(roots, targets, here())
+    missing = traced.zeros_like if materialize_grads else lambda _: None
     return tuple(
-        None if column[0] is None else traced.stack(list(column))
-        for column in zip(*rows, strict=True)
+        [next(found) if has else missing(t) for has, t in zip(reached, targets, strict=True)]
     )
+
+
+def _check_batches(roots: list[Tensor], batches: list[Any]) -> None:
+    """Raise unless each gradient is a batch of tensors like its root."""
+    if len(batches) != len(roots):
+        raise errors.GradShapeMismatch(
+            f"got {len(roots)} tensors and {len(batches)} gradients",
+            help=["give one batch of gradients for each tensor"],
+        )
+    for index, (root, batch) in enumerate(zip(roots, batches, strict=True)):
+        if isinstance(batch, Tensor) and batch.ndim and batch.shape[1:] != root.shape:
+            raise errors.GradShapeMismatch(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                f"match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{index}] has a shape of {batch.shape} and output[{index}] has a "
+                f"shape of {root.shape}.",
+                [(blame.this_place(), "asked for here"), *blame.made_note(batch, "made here")],
+            )

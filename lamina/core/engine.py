@@ -81,6 +81,12 @@ def run_backward(
         door.set_grad_enabled(before)
 
 
+def free_graph(roots: Sequence[Tensor], inputs: Sequence[Tensor], place: Any) -> None:
+    """Forget what the nodes between roots and inputs keep, as a pass over them would."""
+    run = GeneralRun(False, False, list(map(root_edge, inputs)), False, place)
+    run.forget(list(map(root_edge, roots)))
+
+
 # --- the plain loop ------------------------------------------------------------------------------
 
 

@@ -82,6 +82,12 @@ class GeneralRun:
             state.run = outer
         return self.found
 
+    def forget(self, edges: list[Any]) -> None:
+        """Let the nodes that a pass would run forget what they keep."""
+        self._survey(edges)
+        for node in self.runs:
+            node.release(self.place)
+
     def reaches(self, edge: Any) -> bool:
         """Whether a gradient, perhaps None, will arrive at the far end of an edge."""
         key = key_of(edge)

@@ -82,6 +82,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L708  ZeroDimensional (TypeError)
     |-- L709  EmptyReduction (RuntimeError)
     |-- L710  InvalidArgument (RuntimeError)
+    |-- L712  UnknownStrategy (AssertionError)
     |  custom functions
     |-- L801  WrongNumberOfGradients (RuntimeError)
     |-- L802  InvalidGradient (RuntimeError)
@@ -224,6 +225,7 @@ from .values import (
     RaggedData,
     ReshapeMismatch,
     ShapeMismatch,
+    UnknownStrategy,
     ViewStrideMismatch,
     WriteShapeMismatch,
     ZeroDimensional,
@@ -322,6 +324,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L709": EmptyReduction,
     "L710": InvalidArgument,
     "L711": DoubtfulValue,
+    "L712": UnknownStrategy,
     "L801": WrongNumberOfGradients,
     "L802": InvalidGradient,
     "L803": LegacyFunction,
@@ -451,6 +454,7 @@ __all__ = [
     "SimulatedCudaUnavailable",
     "StateDictMismatch",
     "TorchIsLoaded",
+    "UnknownStrategy",
     "UnsafeFile",
     "UnsupportedData",
     "UnusedInput",

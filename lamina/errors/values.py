@@ -279,6 +279,19 @@ class InvalidArgument(LaminaError, RuntimeError):
 
 
 @final
+class UnknownStrategy(LaminaError, AssertionError):
+    """A Jacobian is computed in forward or in reverse mode, and no other.
+
+    Fails:
+        torch.autograd.functional.jacobian(torch.sin, torch.ones(2), strategy="sideways")
+    Works:
+        torch.autograd.functional.jacobian(torch.sin, torch.ones(2), strategy="reverse-mode")
+    """
+
+    code = "L712"
+
+
+@final
 class DoubtfulValue(LaminaWarning):
     """A result can be computed, but is hardly what was meant.
 

@@ -77,7 +77,7 @@ def jacrev(
         inputs, inputs_spec = tree_flatten(
             primals[0] if isinstance(argnums, int) else tuple(primals)
         )
-        parts = _split(rows, outputs)
+        parts = split(rows, outputs)
         jacobians = [
             tree_unflatten(
                 [
@@ -113,11 +113,11 @@ def _rows(
     def row(*cotangents: Tensor) -> Any:
         return tuple(tree_flatten(pull(tree_unflatten(cotangents, spec)))[0])
 
-    found = vmap(row, chunk_size=chunk_size, randomness="same")(*_units(outputs))
+    found = vmap(row, chunk_size=chunk_size, randomness="same")(*units(outputs))
     return list(found)
 
 
-def _units(tensors: Sequence[Tensor]) -> list[Tensor]:
+def units(tensors: Sequence[Tensor]) -> list[Tensor]:
     """For each tensor the unit vectors of all of them: 1 at one element, and 0 at all others."""
     sizes = [tensor._array.size for tensor in tensors]
     total = sum(sizes)
@@ -130,7 +130,7 @@ def _units(tensors: Sequence[Tensor]) -> list[Tensor]:
     return units
 
 
-def _split(rows: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+def split(rows: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """Tensors with all unit vectors along the first dimension, split by what these belong to."""
     sizes = [tensor._array.size for tensor in tensors]
     if len(sizes) == 1:
@@ -172,11 +172,11 @@ def jacfwd(
             return tangent, output, tuple(aux)
 
         columns, output, aux = vmap(column, out_dims=(0, None, None), randomness=randomness)(
-            *_units(_checked_inputs(inputs))
+            *units(_checked_inputs(inputs))
         )
         found, spec = tree_flatten(columns)
         outputs = tree_flatten(output)[0]
-        by_input = _split(found, inputs)
+        by_input = split(found, inputs)
         jacobians = [
             [_last(part, out, x) for part, out in zip(parts, outputs, strict=True)]
             for parts, x in zip(by_input, inputs, strict=True)
