@@ -64,11 +64,10 @@ def _shown(ctx: Any, value: Any, tangent: Tensor | None) -> Any:
 def _check_tangent(cls: Any, index: int, output: Any, tangent: Any) -> None:
     if tangent is None:
         return
-    notes = [(blame.this_place(), "applied here"), function_blame.forward_note(cls)]
     if not isinstance(tangent, Tensor):
         raise errors.InvalidArgument(
             f"expected Variable or None (got {type(tangent).__name__}) for grad output {index}.",
-            notes,
+            [(blame.this_place(), "applied here"), function_blame.forward_note(cls)],
             [f"the jvp of {cls.__name__} returns one tensor, or None, for each output"],
         )
     if tangent.shape != output.shape:
@@ -76,7 +75,7 @@ def _check_tangent(cls: Any, index: int, output: Any, tangent: Any) -> None:
             "Trying to set a forward gradient that has a different size than that of the original "
             f"Tensor, this is not supported. Tensor is of size {list(output.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}.",
-            notes,
+            [(blame.this_place(), "applied here"), function_blame.forward_note(cls)],
             ["a tangent has the shape of its output"],
         )
 

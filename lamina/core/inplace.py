@@ -28,8 +28,8 @@ from lamina.core.op_node import edge_of
 from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
-from lamina.core.saved import KeptResult
-from lamina.core.tangents import change_with_tangents, forget_tangents, innermost_level
+from lamina.core.saved import KeptResult, Overwritten
+from lamina.core.tangents import carry_over, change_with_tangents, forget_tangents, innermost_level
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import refresh, replay
@@ -215,6 +215,8 @@ def _frozen(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     stand_in = wrap(target._array.copy() if keeps_self else target._array, target._origin)
     stand_in._node = target._node if target._node is not None else None
     stand_in._requires_grad = target._requires_grad and target._node is not None
+    if door.is_watched:
+        carry_over(target, stand_in)
     return stand_in
 
 
@@ -286,15 +288,19 @@ def _note_lost_leaf(tensor: Tensor) -> None:
 
 
 def _keep_written(node: Any, target: Tensor) -> None:
-    """Where the node keeps its own result: that is the target's memory now, at its new version."""
+    """Where the node keeps its own result: that is the target's memory now, at its new version.
+
+    An input in the same memory, as in `x.mul_(x)`, has lost its values.
+    """
     if node.saved:
-        node.saved = tuple(
-            _kept_again(target, entry) if isinstance(entry, KeptResult) else entry
-            for entry in node.saved
-        )
+        node.saved = tuple(_kept_again(target, entry) for entry in node.saved)
 
 
-def _kept_again(target: Tensor, entry: KeptResult) -> KeptResult:
+def _kept_again(target: Tensor, entry: Any) -> Any:
+    if isinstance(entry, Tensor) and entry._cell is not None and entry._cell is target._cell:
+        return Overwritten(entry)
+    if not isinstance(entry, KeptResult):
+        return entry
     # The result may have been converted on being written; then its own array stays the right one.
     return KeptResult(target, entry.index) if target._array.dtype == entry.array.dtype else entry
 

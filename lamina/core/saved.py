@@ -40,6 +40,16 @@ class KeptResult:
 
 
 @final
+class Overwritten:
+    """A kept input whose values the operation itself replaced: it can't be used any more."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+@final
 class Packed:
     """What a pack hook returned for a value, and how to make the value of it again.
 
@@ -120,6 +130,11 @@ def unpack(node: Node, entry: Any, F: Any) -> Any:
         return entry._array if F is raw else entry
     if kind is tuple:
         return [unpack(node, item, F) for item in entry]
+    if kind is Overwritten:
+        tensor = entry.tensor
+        raise blame.saved_value_modified(
+            node, tensor._array, tensor._cell, is_result=False, tensor=tensor
+        )
     return entry
 
 

@@ -24,7 +24,7 @@ from lamina.core import blame
 from lamina.core.batches import active_batches
 from lamina.core.engine import run_backward
 from lamina.core.modes import door, state
-from lamina.core.node import OutputEdge
+from lamina.core.node import Node, OutputEdge
 from lamina.core.op import LINEAR, POINTWISE, PRODUCT, ZERO, Op, traced
 from lamina.core.saved import KeptResult
 from lamina.core.stand_ins import stand_in
@@ -383,7 +383,33 @@ def change_with_tangents(
         change(op, target, values)
     if target.dtype.is_differentiable:
         set_tangent(target, level, tangent)
+        _keep_of_written(target, level, tangent)
     return target
+
+
+def _keep_of_written(target: Tensor, level: Level, tangent: Tensor) -> None:
+    """What the node of a change keeps of its result gets the tangent too."""
+    node = target._node if target._view is None else target._view.base._node
+    node = node.node if node.__class__ is OutputEdge else node
+    node = node.saved if isinstance(getattr(node, "saved", None), Node) else node
+    if node is None or node.saved.__class__ is not tuple:
+        return
+    for entry in node.saved:
+        if entry.__class__ is KeptResult:
+            entry.tangents = {**(entry.tangents or {}), level: tangent}
+
+
+def carry_over(tensor: Tensor, other: Tensor) -> None:
+    """Give another tensor of the same elements the tangents that one has, at whatever level."""
+    view = tensor._view
+    held = (tensor if view is None else view.base).__dict__.get("tangents")
+    if held:
+        other.__dict__["tangents"] = {
+            level: tangent if view is None else replay(traced, tangent, view.steps)
+            for level, tangent in held.items()
+        }
+        for level in held:
+            level.note(other)
 
 
 def move_tangents(target: Tensor, function: Callable[..., Any], *args: Any) -> None:

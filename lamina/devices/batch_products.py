@@ -24,7 +24,10 @@ def _multiplied(batch: Batch, function: Any, x1: Any, x2: Any, /, **options: Any
     ndim = max(first, second, 2)
     left = _as_matrices(batch, x1, ndim, is_row=True)
     right = _as_matrices(batch, x2, ndim, is_row=False)
-    result = np.matmul(left, right, **options)
+    if left.shape[-1] == 1 and left.dtype == right.dtype and not options:
+        result = left * right  # an outer product for each sample: BLAS is slow at that
+    else:
+        result = np.matmul(left, right, **options)
     if first == 1:
         result = result[..., 0, :] if second > 1 else result[..., 0, 0]
     elif second == 1:

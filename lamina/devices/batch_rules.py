@@ -12,20 +12,13 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.devices.batched import BATCH_RULES, Batch, BatchedArray, belongs, looped
-from lamina.devices.dispatched import DispatchedArray, as_strided, replace, visit
+from lamina.devices.dispatched import DispatchedArray, as_strided, replace
 
 _BATCHED: Final = (BatchedArray,)
 _ARRAYS: Final = (np.ndarray, DispatchedArray)
 
 
 # --- steps in common ---------------------------------------------------------------------------
-
-
-def most_dimensions(batch: Batch, nest: Any) -> int:
-    """The largest number of dimensions among the arrays of a nest."""
-    found: list[int] = [0]
-    visit(nest, _ARRAYS, lambda array: found.append(array.ndim))
-    return max(found)
 
 
 def at_rank(array: BatchedArray, ndim: int) -> Any:
@@ -81,9 +74,13 @@ def _elementwise(batch: Batch, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Element by element, with broadcasting. (`vecdot` broadcasts in the same way.)"""
     if function is np.where and len(args) == 1:
         return looped(batch, function, *args)
-    ndim = most_dimensions(batch, (args, kwargs))
+    ndim = max([getattr(value, "ndim", 0) for value in (*args, *kwargs.values())])
     out = kwargs.get("out")
-    result = function(*aligned(batch, args, ndim), **aligned(batch, kwargs, ndim))
+    if kwargs:
+        kwargs = aligned(batch, kwargs, ndim)
+    result = function(*[at_rank(v, ndim) if belongs(v, batch) else v for v in args], **kwargs)
+    if result.__class__ is np.ndarray and out is None:
+        return BatchedArray(result, batch)
     if out is not None:
         return out[0] if isinstance(out, tuple) and len(out) == 1 else out
     return replace(result, _ARRAYS, lambda values: BatchedArray(values, batch))

@@ -157,22 +157,26 @@ class BatchedArray(DispatchedArray):
     def _apply(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        found: list[BatchedArray] = []
-        visit((args, kwargs), _OURS, found.append)
-        batch = max([array.batch for array in found], key=_serial_of)
+        found = _batched_among(args, kwargs)
+        batch = found[0].batch
+        for array in found:
+            if array.batch.serial > batch.serial:
+                batch = array.batch
         ours = [array for array in found if array.batch is batch]
+        shared = sum([array.is_same for array in ours])
 
         def unwrap(array: BatchedArray) -> Any:
             return array.values if array.batch is batch and array.is_same else array
 
-        if all(array.is_same for array in ours):
+        if shared == len(ours):
             result = function(*replace(args, _OURS, unwrap), **replace(kwargs, _OURS, unwrap))
             if function in ABOUT_MEMORY:
                 return result
             return replace(result, _ARRAYS, lambda values: _same(values, batch, ours))
         if writes_into_same(batch, function, args, kwargs):
             raise NeedsSamples("writing into memory that all samples share")
-        args, kwargs = replace(args, _OURS, unwrap), replace(kwargs, _OURS, unwrap)
+        if shared:
+            args, kwargs = replace(args, _OURS, unwrap), replace(kwargs, _OURS, unwrap)
         owner: Any = getattr(function, "__self__", None)
         rule: BatchRule
         if isinstance(owner, np.ufunc):
@@ -200,8 +204,16 @@ _OURS: Final = (BatchedArray,)
 _ARRAYS: Final = (np.ndarray, np.generic, DispatchedArray)
 
 
-def _serial_of(batch: Batch) -> int:
-    return batch.serial
+def _batched_among(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[BatchedArray]:
+    """The arrays of batches among arguments; most are arguments themselves."""
+    found: list[BatchedArray] = []
+    for value in (*args, *kwargs.values()):
+        kind = value.__class__
+        if kind is BatchedArray:
+            found.append(value)
+        elif kind is tuple or kind is list or kind is dict or kind is slice:
+            visit(value, _OURS, found.append)
+    return found
 
 
 def _same(values: Any, batch: Batch, sources: list[BatchedArray]) -> Any:

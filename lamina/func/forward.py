@@ -92,22 +92,23 @@ def _unpacked(
 
 
 def _checked_primals(primals: Any, what: str) -> tuple[list[Tensor], PyTreeSpec]:
-    notes = [(blame.this_place(), "called here")]
     if not isinstance(primals, tuple):
         raise errors.InvalidArgument(
             f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
-            notes,
+            [(blame.this_place(), "called here")],
             ["for one argument, write a tuple of one: (x,)"],
         )
     leaves, spec = tree_flatten(primals)
     if not leaves:
         raise errors.InvalidArgument(
-            f"{what}: Expected primals to contain at least one Tensor.", notes
+            f"{what}: Expected primals to contain at least one Tensor.",
+            [(blame.this_place(), "called here")],
         )
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise errors.InvalidArgument(
-                f"{what}: Expected primals to only contain Tensors, got {type(leaf)}", notes
+                f"{what}: Expected primals to only contain Tensors, got {type(leaf)}",
+                [(blame.this_place(), "called here")],
             )
     return leaves, spec
 

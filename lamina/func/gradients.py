@@ -191,13 +191,13 @@ def split_aux(func: Function, output: Any, has_aux: bool, what: str) -> tuple[An
     if not isinstance(output, tuple) or len(output) != 2:
         raise errors.InvalidArgument(
             f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True",
-            [(blame.this_place(), "called here"), (returned(func), "returned here")],
+            _notes(func),
         )
     for leaf in tree_flatten(output[1])[0]:
         if not isinstance(leaf, Tensor):
             raise errors.InvalidArgument(
                 f"Expected tensors, got unsupported type {type(leaf)}: aux must be made of tensors",
-                [(blame.this_place(), "called here"), (returned(func), "returned here")],
+                _notes(func),
                 ["make a tensor of it: torch.tensor(...)"],
             )
     return output[0], output[1]
@@ -210,17 +210,16 @@ def check_tensors(func: Function, leaves: Sequence[Any], what: str) -> None:
             raise errors.InvalidArgument(
                 f"{what}: expected f(*primals) to return only tensors, got unsupported type "
                 f"{type(leaf)}",
-                [(blame.this_place(), "called here"), (returned(func), "returned here")],
+                _notes(func),
             )
 
 
 def _check_scalar(func: Function, output: Any) -> None:
     what = "grad_and_value(f)(*args)"
-    notes = [(blame.this_place(), "called here"), (returned(func), "returned here")]
     if not isinstance(output, Tensor):
         raise errors.InvalidArgument(
             f"{what}: Expected f(*args) to return a Tensor, got {type(output)}",
-            notes,
+            _notes(func),
             ["for (output, further results), say has_aux=True"]
             if isinstance(output, tuple)
             else [],
@@ -229,12 +228,16 @@ def _check_scalar(func: Function, output: Any) -> None:
         raise errors.InvalidArgument(
             f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
             "dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
-            notes,
+            _notes(func),
             ["reduce it to one number: `.sum()` or `.mean()`", "or use torch.func.jacrev"],
         )
     if output.dtype.is_complex:
         raise errors.InvalidArgument(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}",
-            notes,
+            _notes(func),
             ["take its real part or absolute value, or use torch.func.vjp with a cotangent"],
         )
+
+
+def _notes(func: Function) -> list[Any]:
+    return [(blame.this_place(), "called here"), (returned(func), "returned here")]

@@ -14,7 +14,7 @@ import numpy as np
 
 import lamina.devices.batch_table
 import lamina.ops.batched_kernels  # noqa: F401  (both fill the table of rules)
-from lamina.core.batches import Mapping, running
+from lamina.core.batches import Mapping, lift_tensor, running
 from lamina.core.op import traced
 from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor, wrap
@@ -164,6 +164,7 @@ def _result(call: _Call, output: Any, dim: int | None, batch: Batch) -> Any:
         if differs_in(output._array, batch):
             raise checks.batched_without_dim(call.func)
         return traced.select(batching.leave_batch(output, batch, 0), 0, 0)
+    output = lift_tensor(output, [batch])
     return batching.leave_batch(output, batch, checks.out_dim(dim, output.ndim))
 
 

@@ -47,7 +47,6 @@ def checked_in_dims(
     func: Function, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: PyTreeSpec
 ) -> list[int | None]:
     """For each leaf of the arguments which dimension holds the samples, from 0; None for none."""
-    what = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not args:
         raise errors.InvalidValue(
             f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
@@ -56,44 +55,50 @@ def checked_in_dims(
         )
     if not isinstance(in_dims, int | tuple):
         raise errors.InvalidValue(
-            f"{what}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            f"structure of inputs, got: {type(in_dims)}.",
+            f"{_call(func, in_dims)}: expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}.",
             _notes(func),
             ["give one number for all arguments, or a tuple with one entry for each"],
         )
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise errors.InvalidValue(
-            f"{what}: in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.",
+            f"{_call(func, in_dims)}: in_dims is not compatible with the structure of "
+            f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has "
+            f"structure {spec}.",
             _notes(func),
             [f"the function was called with {len(args)} positional arguments: give one number, or "
              "a tuple of as many"],
         )  # fmt: skip
-    return [_checked_dim(func, what, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+    return [_checked_dim(func, in_dims, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
-def _checked_dim(func: Function, what: str, leaf: Any, dim: Any) -> int | None:
+def _call(func: Function, in_dims: Any) -> str:
+    return f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>)"
+
+
+def _checked_dim(func: Function, in_dims: Any, leaf: Any, dim: Any) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int):
         raise errors.InvalidValue(
-            f"{what}: Got in_dim={dim} for an input but in_dim must be either an integer dimension "
-            "or None.",
+            f"{_call(func, in_dims)}: Got in_dim={dim} for an input but in_dim must be "
+            "either an integer dimension or None.",
             _notes(func),
         )
     if not isinstance(leaf, Tensor):
         raise errors.InvalidValue(
-            f"{what}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
-            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim",
+            f"{_call(func, in_dims)}: Got in_dim={dim} for an input but the input is of "
+            f"type {type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
+            "respective in_dim",
             _notes(func),
             ["None in in_dims says that an argument is the same for all samples"],
         )
     if not -leaf.ndim <= dim < leaf.ndim:
         raise errors.InvalidValue(
-            f"{what}: Got in_dim={dim} for some input, but that input is a Tensor of "
-            f"dimensionality {leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < "
-            f"{leaf.ndim}.",
+            f"{_call(func, in_dims)}: Got in_dim={dim} for some input, but that input "
+            f"is a Tensor of dimensionality {leaf.ndim} so expected in_dim to satisfy "
+            f"-{leaf.ndim} <= in_dim < {leaf.ndim}.",
             [*_notes(func), *blame.made_note(leaf, "this input was made here")],
         )
     return dim % leaf.ndim
@@ -132,12 +137,11 @@ def checked_out_dims(
     func: Function, out_dims: Any, outputs: list[Any], spec: PyTreeSpec
 ) -> list[int | None]:
     """For each leaf of the results which dimension shall hold the samples; None for none."""
-    name = name_of(func)
     if not all(dim is None or isinstance(dim, int) for dim in tree_flatten(out_dims)[0]):
         raise errors.InvalidValue(
-            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
-            "collection of ints representing where in the outputs the vmapped dimension should "
-            "appear.",
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an "
+            "int, None or a python collection of ints representing where in the outputs the "
+            "vmapped dimension should appear.",
             _notes(func),
         )
     dims = _broadcast_to_and_flatten(out_dims, spec)
@@ -145,13 +149,14 @@ def checked_out_dims(
         dims = [out_dims[0]]
     if dims is None:
         raise errors.InvalidValue(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but "
-            f"outputs has structure {spec}.",
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            f"compatible with the structure of `outputs`. out_dims has structure "
+            f"{tree_flatten(out_dims)[1]} but outputs has structure {spec}.",
             _notes(func),
         )
     for output, dim in zip(outputs, dims, strict=True):
         if dim is not None and not isinstance(output, Tensor):
+            name = name_of(func)
             raise errors.InvalidValue(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. "
                 "Did you mean to set out_dims= to None for output?",

@@ -228,6 +228,8 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                 return buffers[name]
         except KeyError:
             pass  # before Module.__init__
+        if name.startswith("__"):  # asked for by protocols, which expect not to find most of them
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise _missing(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

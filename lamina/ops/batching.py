@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lamina.core.batches import lift_tensor
 from lamina.core.call import operation
-from lamina.core.op import LINEAR
+from lamina.core.op import LINEAR, offer
+from lamina.core.tensor import Tensor
 from lamina.devices.batched import (
     Batch,
     NeedsSamples,
@@ -54,7 +56,11 @@ def _total_later(F: Any, g: Any, batch: Batch) -> Any:
 enter_batch = operation(
     "enter_batch",
     _enter,
-    grad={"input": lambda F, g, batch, axis: F.leave_batch(g, batch, axis)},
+    grad={
+        "input": lambda F, g, batch, axis: F.leave_batch(
+            F.brought_into_batch(g, batch), batch, axis
+        )
+    },
     is_view=True,
     halves_in_float=False,
     doc="The tensor as one sample of a batch, with all samples behind it.",
@@ -65,7 +71,7 @@ leave_batch = operation(
     _leave,
     grad={"input": lambda F, g, batch, axis: F.enter_batch(g, batch, axis)},
     halves_in_float=False,
-    doc="All samples of a batch along a dimension.",
+    doc="All samples of a batch, of which the tensor is one, along a dimension.",
 )
 
 lift_to_batch = operation(
@@ -83,6 +89,14 @@ total_of_batch = operation(
     halves_in_float=False,
     doc="The sum over all samples of a batch.",
 )
+
+
+def _bring(input: Tensor, batch: Batch) -> Tensor:
+    """The tensor in a batch; by a recorded step if it was not."""
+    return lift_tensor(input, [batch])
+
+
+offer("brought_into_batch", lift_array, _bring)
 
 for operation_ in (enter_batch, leave_batch, lift_to_batch, total_of_batch):
     operation_.op.tangent = LINEAR

@@ -28,6 +28,24 @@ def squared_gradient(torch, pack, unpack=same):
 
 
 @case
+def a_tensor_changed_by_itself(torch):
+    def pulled(change):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        y = x * 1
+        change(y)
+        return lambda: torch.autograd.grad(y.sum(), x)
+
+    return (
+        raises(pulled(lambda y: y.mul_(y)), "modified by an inplace operation"),
+        raises(pulled(lambda y: y.div_(y)), "modified by an inplace operation"),
+        raises(pulled(lambda y: y[0].mul_(y[1])), "modified by an inplace operation"),
+        raises(pulled(lambda y: y.add_(y))),
+        raises(pulled(lambda y: y.copy_(y))),
+        raises(pulled(lambda y: y.mul_(y.clone()))),
+    )
+
+
+@case
 def what_pack_hooks_see(torch):
     x, seen = leaf(torch, 1.0, 2.0), []
 
