@@ -183,6 +183,18 @@ def test_values_are_shown_where_they_were_asked_for(show):
     assert "norm 5, largest 4" in page.text("details")
 
 
+def test_gradients_that_are_not_finite_are_marked(show):
+    x = lamina.tensor([0.0, 1.0], requires_grad=True)
+    page = show(graph(lamina.sqrt(x).sum(), values=True).html())
+    marked = page.run(
+        "return [...drawing.edges.values()].filter(e => e.path.matches('.infinite'))"
+        ".map(e => e.name)"
+    )
+    assert marked == ["n0>n1"]
+    page.press("n", "n")
+    assert "1 infinite" in page.text("sentence")
+
+
 def test_a_pass_that_will_fail_is_marked(show):
     x = lamina.ones(3, requires_grad=True)
     h = lamina.tanh(x)

@@ -109,6 +109,11 @@ class Values:
     count: int
 
     @property
+    def is_finite(self) -> bool:
+        """Whether all numbers are."""
+        return not (self.nans or self.infinities)
+
+    @property
     def brief(self) -> str:
         """The norm, and what is remarkable."""
         parts = [f"norm {self.norm:.4g}"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
+
+import numpy as np
 
 from lamina.core.blame.words import made_at, op_word
 from lamina.core.engine import root_edge
@@ -48,8 +50,8 @@ class Found(NamedTuple):
     """Nodes, in the order in which they ran."""
     leaves: list[Any]
     """Leaves, in the order in which they were first used."""
-    data: list[tuple[Any, str, Any]]
-    """Tensors that need no gradient and are kept: (the node, what it is to the node, the tensor)"""
+    data: dict[int, list[tuple[str, Any]]]
+    """id of a node -> the tensors that it keeps and that need no gradient, with what they are."""
 
 
 def walk(edges: Sequence[Any]) -> Found:
@@ -69,7 +71,7 @@ def walk(edges: Sequence[Any]) -> Found:
     used = [edge for node in operations for edge in node.next if isinstance(edge, Tensor)]
     used += [edge for edge in edges if isinstance(edge, Tensor)]
     leaves = list({id(leaf): leaf for leaf in used}.values())
-    data = [(node, word, kept) for node in operations for word, kept in _kept_data(node)]
+    data = {id(node): _kept_data(node) for node in operations}
     return Found(operations, leaves, data)
 
 
@@ -88,12 +90,16 @@ def _kept_data(node: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def structure_of(roots: Sequence[Tensor]) -> int:
+def form_of(roots: Sequence[Tensor]) -> int:
     """A number for the form of a graph: the same for every step of a training loop."""
     found = walk([root_edge(root) for root in roots])
-    parts = [(type(node), node.code, node.lasti, len(node.next)) for node in found.operations]
-    shapes = [tuple(tensor._array.shape) for tensor in (*roots, *found.leaves)]
-    return hash((tuple(parts), tuple(shapes), tuple(id(leaf) for leaf in found.leaves)))
+    numbers = {id(item): k for k, item in enumerate([*found.leaves, *found.operations])}
+    operations = tuple(
+        (type(node), node.code, node.lasti, tuple(numbers.get(id(_node_of(e))) for e in node.next))
+        for node in found.operations
+    )
+    shapes = tuple(tuple(tensor._array.shape) for tensor in (*roots, *found.leaves))
+    return hash((operations, shapes))
 
 
 def read(
@@ -134,6 +140,7 @@ def read(
     )
 
 
+@final
 class _Reading:
     """One reading of one graph."""
 
@@ -154,16 +161,15 @@ class _Reading:
         self._following = {self.numbers[id(node)]: later for node, later in pairwise(running)}
         self.keeping = Keeping(self.numbers, program.names)
         self.gradients = dry(self.root_edges, [root._array for root in roots])
+        self.outputs = self._outputs()
 
     def _number(self) -> None:
         """Number every node after all that it was computed from."""
-        data: dict[int, list[Any]] = {}
-        for node, _, tensor in self.found.data:
-            data.setdefault(id(node), []).append(tensor)
         self.ordered: list[Any] = []
         for node in self.found.operations:
             leaves = [edge for edge in node.next if isinstance(edge, Tensor)]
-            self._append([*leaves, *data.get(id(node), ()), node])
+            data = [tensor for _, tensor in self.found.data[id(node)]]
+            self._append([*leaves, *data, node])
         self._append(self.found.leaves)
 
     def _append(self, items: Sequence[Any]) -> None:
@@ -204,11 +210,8 @@ class _Reading:
 
     def nodes(self) -> list[ModelNode]:
         """All nodes, without groups."""
-        outputs = self._outputs()
         return [
-            self._operation(number, item, outputs)
-            if isinstance(item, Node)
-            else self._tensor(number, item)
+            self._operation(number, item) if isinstance(item, Node) else self._tensor(number, item)
             for number, item in enumerate(self.ordered)
         ]
 
@@ -217,7 +220,7 @@ class _Reading:
         found: dict[tuple[int, int], Facts] = {}
         for (node, number), gradient in self.gradients.items():
             edge = node.next[number]
-            if isinstance(edge, Tensor) or gradient is None:
+            if gradient is None:
                 continue
             key = self.numbers[id(_node_of(edge))], getattr(edge, "index", 0)
             facts = facts_of(gradient)
@@ -229,6 +232,8 @@ class _Reading:
         for root, edge in zip(self.roots, self.root_edges, strict=True):
             index = getattr(edge, "index", 0)
             found[self.numbers[id(_node_of(edge))], index] = facts_of(root._array)
+        for leaf in self.found.leaves:
+            found[self.numbers[id(leaf)], 0] = facts_of(leaf._array)
         return found
 
     def _note_kept(self, item: Any, node: Any, found: dict[tuple[int, int], Facts]) -> None:
@@ -243,16 +248,14 @@ class _Reading:
             index = getattr(item._node, "index", 0)
             found[self.numbers[id(source)], index] = facts_of(item._array)
 
-    def _operation(
-        self, number: int, node: Any, outputs: dict[tuple[int, int], Facts]
-    ) -> ModelNode:
+    def _operation(self, number: int, node: Any) -> ModelNode:
         count = node.outputs
         hooks = node._hooks
         notes = [FREED] if node.saved is None else []
         if hooks is not None:
             registered = len(hooks.before) + len(hooks.after) + sum(map(len, hooks.tensor.values()))
-            notes += [f"{registered} hooks are called here"] * (registered > 0)
-        known = tuple(outputs.get((number, index), Facts()) for index in range(count))
+            notes += [f"hooks that are called here: {registered}"] * (registered > 0)
+        known = tuple(self.outputs.get((number, index), Facts()) for index in range(count))
         return ModelNode(
             id=number,
             kind="operation",
@@ -282,8 +285,9 @@ class _Reading:
 
     def _tensor(self, number: int, tensor: Tensor) -> ModelNode:
         is_leaf = tensor._requires_grad
+        is_collecting = is_leaf and not inherits_flag(tensor)
         notes = []
-        if is_leaf and inherits_flag(tensor):
+        if is_leaf and not is_collecting:
             notes.append("a view made without recording: no gradient is collected here")
         return ModelNode(
             id=number,
@@ -294,7 +298,7 @@ class _Reading:
             outputs=(facts_of(tensor._array),),
             place=made_at(tensor),
             notes=tuple(notes),
-            keeps_gradient=is_leaf,
+            keeps_gradient=is_collecting,
             has_gradient=is_leaf and tensor._grad is not None,
         )
 
@@ -308,22 +312,19 @@ class _Reading:
             if gradient is not None:
                 found[id(node), number] = measured(gradient)
 
-        ones = [root._array * 0 + 1 for root in self.roots]
+        ones = [np.ones_like(root._array) for root in self.roots]
         wet(self.root_edges, ones, seen)
         return found
 
     def edges(self, values: dict[tuple[int, int], Values]) -> list[Edge]:
         """All edges, by the operations that used them."""
         found: list[Edge] = []
-        data: dict[int, list[tuple[str, Any]]] = {}
-        for node, word, tensor in self.found.data:
-            data.setdefault(id(node), []).append((word, tensor))
         for node in self.found.operations:
             for number, edge in enumerate(node.next):
                 if edge is not None:
                     value = values.get((id(node), number))
                     found.append(self._edge(node, number, edge, value))
-            for word, tensor in data.get(id(node), ()):
+            for word, tensor in self.found.data[id(node)]:
                 position = _position(node, word)
                 found.append(
                     Edge(
@@ -340,15 +341,12 @@ class _Reading:
             state = "undefined"
         elif isinstance(gradient, Unknown):
             state = "unknown"
-        return Edge(
-            self.numbers[id(_node_of(edge))],
-            self.numbers[id(node)],
-            getattr(edge, "index", 0) if isinstance(edge, OutputEdge) else 0,
-            number,
-            state,
-            Facts() if gradient is None else facts_of(gradient),
-            values,
-        )
+        source = self.numbers[id(_node_of(edge))]
+        output = edge.index if isinstance(edge, OutputEdge) else 0
+        facts = Facts() if gradient is None else facts_of(gradient)
+        if state == "unknown" and facts.shape is None:  # it will be like the result that it is of
+            facts = self.outputs.get((source, output), facts)
+        return Edge(source, self.numbers[id(node)], output, number, state, facts, values)
 
 
 def _position(node: Any, word: str) -> int:

@@ -55,6 +55,7 @@ def payload(model: GraphModel) -> dict[str, Any]:
                 "source": edge.source, "target": edge.target, "state": edge.state,
                 "gradient": "" if edge.gradient.shape is None else str(edge.gradient),
                 "values": "" if edge.values is None else str(edge.values),
+                "finite": edge.values is None or edge.values.is_finite,
             }
             for edge in model.edges
         ],

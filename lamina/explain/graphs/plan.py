@@ -74,6 +74,8 @@ def _served(leaf: Node, arrived: list[int], edges: Sequence[Edge], nodes: Sequen
     words = _arrival(leaf, arrived, edges, nodes)
     if arrived and all(edges[number].state == "undefined" for number in arrived):
         end = "its .grad stays as it is."
+    elif not leaf.keeps_gradient:
+        end = "dropped, since a view made without recording collects none."
     elif leaf.has_gradient:
         end = "added to the .grad that is there already."
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Any, Final, Self, final
 
 from lamina.core import records
 from lamina.core.provenance import user_frame
@@ -14,6 +14,9 @@ from lamina.explain.graphs import own_reader
 from lamina.explain.graphs.asked import call_log, has_graph
 from lamina.explain.graphs.drawn import Graph
 from lamina.explain.graphs.naming import scopes_of, variables_in
+
+REMEMBERED_FORMS: Final = 100
+"""A program whose graphs all differ must not fill the memory with what was read."""
 
 
 class Enough(BaseException):
@@ -78,7 +81,7 @@ class PassWatcher:
             raise Enough
 
     def _read(self, roots: Sequence[Tensor]) -> None:
-        form = own_reader.structure_of(roots)
+        form = own_reader.form_of(roots)
         known = self._found.get(form)
         if known is not None:
             known.last = self.passes
@@ -86,6 +89,8 @@ class PassWatcher:
             return
         scopes = scopes_of(user_frame(sys._getframe(1)))
         self._found[form] = Watched(self._graph(roots, scopes), self.passes)
+        if len(self._found) > REMEMBERED_FORMS:
+            del self._found[min(self._found, key=lambda one: self._found[one].last)]
 
     def _graph(self, roots: Sequence[Tensor], scopes: Sequence[Mapping[str, Any]]) -> Graph:
         calls = self._log.calls() or None

@@ -175,7 +175,7 @@ def test_hooks_are_counted_and_not_called():
     y.register_hook(lambda g: pytest.fail("called"))
     y.grad_fn.register_prehook(lambda g: pytest.fail("called"))
     model = graph(y.sum(), values=True).model
-    assert "2 hooks are called here" in model.nodes[1].notes
+    assert "hooks that are called here: 2" in model.nodes[1].notes
 
 
 def test_parameters_are_named_by_their_paths():
@@ -280,6 +280,13 @@ def test_values_are_those_of_the_gradients():
     assert [edge.values.norm for edge in into_a] == [5.0, 5.0]  # a once for each factor
     assert [edge.values.largest for edge in into_a] == [4.0, 4.0]
     assert a.grad is None
+
+
+def test_a_root_that_is_not_finite_is_still_weighed_with_one():
+    x = lamina.tensor([0.0, 1.0], requires_grad=True)
+    y = lamina.log(x).sum()
+    (edge,) = [e for e in graph(y, values=True).model.edges if e.source == 1]
+    assert (edge.values.largest, edge.values.nans) == (1.0, 0)
 
 
 def test_values_count_what_is_not_finite():

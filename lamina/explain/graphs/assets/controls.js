@@ -227,6 +227,9 @@ function writeHelp() {
     ["operation", "operation", 6], ["operation root", "where the backward pass begins", 6], ["leaf", "leaf: its gradient is collected in .grad", 10], ["data", "data: needs no gradient, kept for a derivative", 10],
     ["group", "folded group: a module's call, or a part", 6], ["operation waiting", "a gradient waits here for its turn", 6], ["operation now", "the current step", 6], ["leaf filled", "its .grad is filled", 10],
   ];
+  const line = svgElement("svg", { width: 44, height: 22, "aria-hidden": "true" }, element("dt", null, legend));
+  svgElement("path", { class: "edge infinite", d: "M2,11L40,11" }, line);
+  element("dd", "a gradient with NaN or infinite numbers, where values were computed", legend);
   shapes.forEach(([kind, what, round]) => {
     const picture = svgElement("svg", { width: 44, height: 22, "aria-hidden": "true" }, element("dt", null, legend));
     const made = svgElement("g", { class: `node ${kind}` }, picture);

@@ -125,6 +125,7 @@ function marker(id, kind, defs) {
 function drawEdge(edge, parent) {
   const isUnwanted = edge.edges.every((number) => edges[number].state === "unwanted");
   const kinds = ["edge", ...(edge.edges.length > 1 ? ["many"] : []), ...(isUnwanted ? ["unwanted"] : [])];
+  if (edge.edges.some((number) => !edges[number].finite)) kinds.push("infinite");
   const d = pathThrough(edge.points);
   const path = svgElement("path", { class: kinds.join(" "), d, "marker-end": "url(#arrow)" }, parent);
   svgElement("path", { class: "edge-near", d, "data-edge": edge.name }, parent);
