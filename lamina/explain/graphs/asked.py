@@ -20,7 +20,7 @@ from lamina.explain.graphs.naming import scopes_of
 from lamina.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 
-def graph(target: Any, *inputs: Any, values: bool = False) -> Graph:
+def graph(target: Any, *inputs: Any, values: bool = False, **keywords: Any) -> Graph:
     """What a tensor was computed from, and what a backward pass from it does.
 
     The answer prints as text, and `save("graph.html")` writes a page to look at: tensors and
@@ -28,9 +28,9 @@ def graph(target: Any, *inputs: Any, values: bool = False) -> Graph:
 
     Args:
         target: A tensor, or a sequence of tensors; or a module or function, which is called with
-            `inputs`, and whose result is drawn. Then it is noted which module made what; for
-            tensors the parameters tell. PyTorch's own tensors and modules are understood too.
-        inputs: The arguments of the call.
+            `inputs` and `keywords` and whose result is drawn. Then it is noted which module made
+            what; for tensors the parameters tell. PyTorch's own are understood too.
+        inputs, keywords: The arguments of the call.
         values: Whether to compute the gradients as well, to tell their norms, NaN and zeros. This
             changes no `.grad`, frees nothing and calls no hooks; the pass must be possible.
 
@@ -48,14 +48,14 @@ def graph(target: Any, *inputs: Any, values: bool = False) -> Graph:
     """
     frame = user_frame(sys._getframe(1))
     if torch_reader.understands(target):
-        return Graph(torch_reader.read_any(target, inputs, frame, values))
+        return Graph(torch_reader.read_any(target, inputs, keywords, frame, values))
     calls: list[Call] | None = None
     if callable(target) and not isinstance(target, Tensor):
         with call_log() as log:
-            target = target(*inputs)
+            target = target(*inputs, **keywords)
             calls = log.calls() or None
         if torch_reader.understands(target):
-            return Graph(torch_reader.read_any(target, (), frame, values))
+            return Graph(torch_reader.read_any(target, (), {}, frame, values))
     roots = _roots(target, frame)
     return Graph(own_reader.read(roots, scopes=scopes_of(frame), calls=calls, with_values=values))
 

@@ -46,23 +46,20 @@ class Program:
         self.owners: dict[int, Any] = {}
         """id of a parameter or buffer -> the module that holds it."""
         self._module_names: dict[int, str] = {}
-        bound: list[Any] = []
-        for scope in scopes:
-            bound += self._read_bound(scope)
-        self._read_modules(bound)
-        for scope in scopes:
-            self._read_parts(scope)
-
-    def _read_bound(self, scope: Mapping[str, Any]) -> list[Any]:
-        """Name the tensors that variables hold; the modules that they hold."""
+        parts = [pair for scope in scopes for pair in _parts_of(scope)]
+        variables = [pair for scope in scopes for pair in scope.items()]
         modules = []
-        for name, value in scope.items():
-            if isinstance(value, self._tensor_class):
-                self._call(value, name)
-            elif isinstance(value, self._module_class):
+        for name, value in [*variables, *parts]:
+            if _is(value, module_class):
                 self._module_names.setdefault(id(value), name)
                 modules.append(value)
-        return modules
+        for name, value in variables:
+            if _is(value, tensor_class):
+                self._call(value, name)
+        self._read_modules(modules)
+        for name, value in parts:
+            if _is(value, tensor_class):
+                self.names.setdefault(id(value), name)
 
     def _call(self, tensor: Any, name: str) -> None:
         """Names like `_` and IPython's `_3` count only if there is no other."""
@@ -79,7 +76,7 @@ class Program:
             id(module) not in self.spots for module in modules
         ):
             self._read_modules(
-                [o for o in gc.get_objects() if issubclass(type(o), self._module_class)]
+                [found for found in gc.get_objects() if _is(found, self._module_class)]
             )
 
     def _read_modules(self, found: Iterable[Any]) -> None:
@@ -108,16 +105,24 @@ class Program:
             inside = list(_children(module).items())
             waiting += [(c, modules, f"{path}.{name}") for name, c in reversed(inside)]
 
-    def _read_parts(self, scope: Mapping[str, Any]) -> None:
-        """Tensors in lists, tuples, dicts, and attributes of objects."""
-        for name, value in islice(list(scope.items()), NAMES_LOOKED_AT):
-            if not isinstance(value, _NOT_LOOKED_INTO):
-                for part, element in _parts(value):
-                    if isinstance(element, self._tensor_class):
-                        self.names.setdefault(id(element), name + part)
+
+def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
+    """Like `isinstance`, and runs none of the value's own code."""
+    return issubclass(type(value), kind)
 
 
 _NOT_LOOKED_INTO: Final = (types.ModuleType, type, types.FunctionType, str, bytes, int, float)
+
+
+def _parts_of(scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What lists, tuples, dicts and objects in variables hold, with its name."""
+    for name, value in islice(list(scope.items()), NAMES_LOOKED_AT):
+        if not _is(value, _NOT_LOOKED_INTO):
+            try:
+                found = list(_parts(value))
+            except Exception:  # a container of the user's own that refuses
+                continue
+            yield from ((name + part, element) for part, element in found)
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:

@@ -38,9 +38,8 @@ from lamina.explain.graphs.model import (
 )
 from lamina.explain.graphs.naming import Program
 from lamina.explain.graphs.rehearsal import Unknown, dry, measured, problem_of, wet
+from lamina.explain.graphs.words import FREED, freed_note
 from lamina.nn import Module
-
-FREED = "what it kept was freed by an earlier backward pass"
 
 
 class Found(NamedTuple):
@@ -198,13 +197,8 @@ class _Reading:
 
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the whole."""
-        freed = [node for node in self.found.operations if node.saved is None]
-        if not freed:
-            return ()
-        return (
-            f"An earlier backward pass freed what {len(freed)} of these operations kept: another "
-            "one needs retain_graph=True in the first.",
-        )
+        freed = sum(node.saved is None for node in self.found.operations)
+        return (freed_note(freed),) if freed else ()
 
     # --- nodes ------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 `dry` goes through the real rules of the graph with arrays that have a shape and a dtype and no
 elements, so what it finds is what the engine would do, at no more cost than looking. `wet` computes
-the numbers as well. Neither touches `.grad`, frees what is kept, or calls a hook; the code of a
-custom Function is only called by `wet`.
+the numbers as well. Neither touches `.grad`, frees what is kept, or calls a hook on a gradient; the
+code of a custom Function, and hooks that unpack kept values, are only called by `wet`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from lamina.autograd.function import BackwardCFunction
 from lamina.core.fast_nodes import PointwiseNode
 from lamina.core.fast_products import ProductNode
-from lamina.core.flags import noted_flags
 from lamina.core.inplace import CopySlices, Overwrite
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import raw
@@ -67,7 +66,7 @@ def wet(edges: Sequence[Any], gradients: Sequence[Any], seen: Callable[..., None
                 seen(node, number, value)
         return found
 
-    with noted_flags():
+    with np.errstate(all="ignore"):  # nothing is noted: the program did not run this
         _pass(edges, gradients, pull)
 
 
@@ -98,7 +97,7 @@ def _pass(edges: Sequence[Any], gradients: Sequence[Any], pull: Pull) -> Arrival
         node = heapq.heappop(heap)[1]
         parts = pending.pop(node)
         sent = pull(node, parts[0] if node.outputs == 1 else parts)
-        for number, (edge, gradient) in enumerate(zip(node.next, sent, strict=False)):
+        for number, (edge, gradient) in enumerate(zip(node.next, sent, strict=True)):
             if edge is not None:
                 found[node, number] = gradient
                 deliver(edge, gradient)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 from lamina.errors import NoGraph, Place
@@ -25,6 +25,7 @@ from lamina.explain.graphs.calls import (
 from lamina.explain.graphs.model import Edge, Facts, GraphModel, Kept, Node, Values
 from lamina.explain.graphs.naming import Program, scopes_of
 from lamina.explain.graphs.rehearsal import measured
+from lamina.explain.graphs.words import FREED, freed_note
 
 _SAVED: Final = "_saved_"
 
@@ -46,14 +47,18 @@ def understands(target: Any) -> bool:
 
 
 def read_any(
-    target: Any, inputs: Sequence[Any], frame: types.FrameType, with_values: bool
+    target: Any,
+    inputs: Sequence[Any],
+    keywords: Mapping[str, Any],
+    frame: types.FrameType,
+    with_values: bool,
 ) -> GraphModel:
     """The model behind tensors, or behind what a module returns for these inputs."""
     torch = _torch()
     calls: list[Call] | None = None
     if isinstance(target, torch.nn.Module):
         with _call_log(torch) as log:
-            target = target(*inputs)
+            target = target(*inputs, **keywords)
             calls = log.calls() or None
     roots = [tensor for tensor in _tensors_in(target, torch) if tensor.requires_grad]
     if not roots:
@@ -136,13 +141,15 @@ class _Reading:
             notes=self._notes(nodes),
         )
 
-    def _notes(self, nodes: Sequence[Node]) -> tuple[str, ...]:
-        if any(node.place is not None for node in nodes if node.kind == "operation"):
-            return ()
-        return (
-            "PyTorch does not note where an operation was recorded. Run the forward pass under "
-            "torch.autograd.detect_anomaly() to see the source here.",
-        )
+    def _notes(self, nodes: Sequence[Node]) -> list[str]:
+        freed = sum(FREED in node.notes for node in nodes)
+        notes = [freed_note(freed)] if freed else []
+        if all(node.place is None for node in nodes if node.kind == "operation"):
+            notes.append(
+                "PyTorch does not note where an operation was recorded. Run the forward pass under "
+                "torch.autograd.detect_anomaly() to see the source here."
+            )
+        return notes
 
     def _chains(self, calls: Sequence[Call] | None) -> list[Chain]:
         operations = [node for node in self.ordered if not _is_leaf(node)]
@@ -171,7 +178,7 @@ class _Reading:
                 has_gradient=leaf.grad is not None,
             )
         name = node.name()
-        kept, problem = self._kept(node)
+        kept, problem, is_freed = self._kept(node)
         return Node(
             id=number,
             kind="operation",
@@ -182,6 +189,7 @@ class _Reading:
             kept=kept,
             place=_traced_place(node),
             stamp=node._sequence_nr() + 1,
+            notes=(FREED,) if is_freed else (),
             problem=problem,
             keeps_gradient=any(
                 root.retains_grad for root, (n, _) in zip(self.roots, self.begins, strict=True)
@@ -199,10 +207,10 @@ class _Reading:
         dtype = str(tensor.dtype).removeprefix("torch.")
         return Facts(tuple(int(size) for size in tensor.shape), dtype)
 
-    def _kept(self, node: Any) -> tuple[tuple[Kept, ...], str]:
-        """What a node keeps, and why it will fail, if PyTorch says so already."""
+    def _kept(self, node: Any) -> tuple[tuple[Kept, ...], str, bool]:
+        """What a node keeps; why it will fail, if PyTorch says so already; whether it was freed."""
         found: list[Kept] = []
-        problem = ""
+        problem, is_freed = "", False
         names = [name for name in dir(node) if name.startswith(_SAVED)]
         if hasattr(node, "saved_tensors"):
             names.append("saved_tensors")
@@ -212,11 +220,12 @@ class _Reading:
             except RuntimeError as error:
                 if "modified by an inplace operation" in str(error):
                     problem = str(error)
+                is_freed = is_freed or "a second time" in str(error)
                 continue
             for tensor in _tensors_in(value, self.torch):
                 word = name.removeprefix(_SAVED).replace("_", " ")
                 found.append(self._kept_tensor(node, word, tensor))
-        return tuple(found), problem
+        return tuple(found), problem, is_freed
 
     def _kept_tensor(self, node: Any, word: str, tensor: Any) -> Kept:
         storage = tensor.untyped_storage()
@@ -261,9 +270,9 @@ class _Reading:
                     )  # fmt: skip
         return found
 
-    def _widest(self, gradient: Any) -> Any:
-        """A dtype that NumPy has, too."""
-        return self.torch.complex128 if gradient.is_complex() else self.torch.float64
+    def _measured(self, gradient: Any) -> Values:
+        wide = self.torch.complex128 if gradient.is_complex() else self.torch.float64
+        return measured(gradient.detach().cpu().to(wide).numpy())
 
     def _values(self) -> dict[tuple[Any, int], Values]:
         """Measure the sums of gradients that arrive, in a pass that returns gradients only."""
@@ -273,9 +282,7 @@ class _Reading:
             def hook(gradients: Sequence[Any]) -> None:
                 for index, gradient in enumerate(gradients):
                     if gradient is not None:
-                        found[node, index] = measured(
-                            gradient.detach().cpu().to(self._widest(gradient)).numpy()
-                        )
+                        found[node, index] = self._measured(gradient)
 
             return node.register_prehook(hook)
 
@@ -293,9 +300,7 @@ class _Reading:
                 handle.remove()
         for leaf, gradient in zip(leaves, gradients, strict=True):
             if gradient is not None:
-                found[leaf, 0] = measured(
-                    gradient.detach().cpu().to(self._widest(gradient)).numpy()
-                )
+                found[leaf, 0] = self._measured(gradient)
         return found
 
 

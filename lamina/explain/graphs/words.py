@@ -19,6 +19,17 @@ def totals_of(model: GraphModel) -> str:
     return ", ".join(parts) + f"; {bytes_in_words(model.kept_bytes)} kept for backward"
 
 
+FREED: Final = "what it kept was freed by an earlier backward pass"
+
+
+def freed_note(count: int) -> str:
+    """What is to be said of a graph if so many of its operations were freed."""
+    return (
+        f"An earlier backward pass freed what {count} of these operations kept: another one needs "
+        "retain_graph=True in the first."
+    )
+
+
 def counted(count: int, one: str, many: str) -> str:
     """A number with its word."""
     return f"{count:,} {one if count == 1 else many}"

@@ -222,6 +222,15 @@ def test_a_module_that_is_called_twice_has_two_boxes():
     assert [group.path for group in model.groups] == ["net", "net"]
 
 
+def test_keywords_are_passed_on():
+    class Scaled(nn.Linear):
+        def forward(self, x, *, factor):
+            return super().forward(x) * factor
+
+    model = graph(Scaled(2, 2), lamina.ones(1, 2), factor=lamina.tensor(3.0)).model
+    assert [n.word for n in model.nodes if n.kind == "operation"] == ["linear", "mul"]
+
+
 def test_functions_are_called_with_their_inputs():
     x = lamina.ones(3, requires_grad=True)
     assert [n.word for n in graph(lamina.exp, x).model.nodes] == ["leaf", "exp"]
