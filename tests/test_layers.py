@@ -21,7 +21,7 @@ LAYERS = [
     | {"random", "cuda", "cpu", "amp", "backends", "testing", "distributions", "signal", "sparse"}
     | {"jit"}
     | {"serialization", "storage"},
-    {"compiler", "explain", "doctor", "distributed"},
+    {"compiler", "explain", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
     {"cli", "demo", "bench", "graph_command", "torch_alias", "__main__"},
 ]

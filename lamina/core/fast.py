@@ -181,15 +181,14 @@ def _pass_on(F: Any, g: Any, x: Any, y: Any, out: Any) -> Any:
     return g
 
 
-def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any, third: Any = None) -> Any:
+def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any) -> Any:
     """The origin of an unrecorded result (see `tensor.Origin`)."""
     reason = root = None
     if first._requires_grad or second._requires_grad:
         if op.is_differentiable:
             reason = state.off_reason
             if reason.__class__ is SwitchedOff and reason.noted < LEAVES_NOTED:
-                sources = (first, second) if third is None else (first, second, third)
-                note_unrecorded((code, lasti), op.name, reason, sources)
+                note_unrecorded((code, lasti), op.name, reason, (first, second))
         else:
             reason = CUT_NOT_DIFFERENTIABLE
             if first._node is None and second._node is None:

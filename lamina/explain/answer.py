@@ -32,12 +32,7 @@ def why(tensor: Tensor) -> Explanation:
     """
     if not isinstance(tensor, Tensor):
         raise _not_a_tensor(tensor)
-    return explanation_of(tensor)
-
-
-def explanation_of(tensor: Tensor, name: str | None = None) -> Explanation:
-    """What `why` answers; `name` is what to call the tensor, where whoever asks knows better."""
-    subject = Subject(tensor, name)
+    subject = Subject(tensor)
     if not tensor.requires_grad:
         return explain_untracked(subject)
     if subject.node is not None:

@@ -79,12 +79,12 @@ from lamina.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNeare
 from lamina.nn.parallel import DataParallel
 
 if TYPE_CHECKING:
-    from lamina.nn import modules as modules
+    from lamina.nn import common_types as common_types, grad as grad, modules as modules
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "modules":
-        return _importlib.import_module("lamina.nn.modules")
+    if name in ("common_types", "grad", "modules"):  # what few programs ask for
+        return _importlib.import_module(f"lamina.nn.{name}")
     raise AttributeError(f"module 'lamina.nn' has no attribute {name!r}")
 
 

@@ -20,17 +20,17 @@ from lamina.nn.parameter import Parameter
 if TYPE_CHECKING:
     from lamina.nn.module import Module
 
-__all__ = ["IncompatibleKeys", "StateDictMethods"]
+__all__ = ["StateDict", "StateDictMethods", "_IncompatibleKeys"]
 
 EXTRA_STATE: Final = "_extra_state"
 
 
-class _IncompatibleKeys(NamedTuple):
+class _Keys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
-class IncompatibleKeys(_IncompatibleKeys):
+class _IncompatibleKeys(_Keys):
     """What `load_state_dict` found: names that were missing and names that nobody expected."""
 
     __slots__ = ()
@@ -256,7 +256,7 @@ class StateDictMethods:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy the values of a state dict into the parameters and buffers.
 
         Args:
@@ -292,7 +292,7 @@ class StateDictMethods:
                 + "\n\t".join(errors),
                 help=_repairs(found),
             )
-        return IncompatibleKeys(found.missing, found.unexpected)
+        return _IncompatibleKeys(found.missing, found.unexpected)
 
 
 class _Loading:
@@ -318,7 +318,7 @@ class _Loading:
                 below = f"{prefix}{name}."
                 part = {key: value for key, value in state.items() if key.startswith(below)}
                 self.load(child, StateDict(part), below)
-        keys = IncompatibleKeys(self.missing, self.unexpected)
+        keys = _IncompatibleKeys(self.missing, self.unexpected)
         for hook in module._load_state_dict_post_hooks.values():
             if hook(module, keys) is not None:
                 raise HookResultInvalid(

@@ -8,6 +8,7 @@ from typing import Any
 
 from lamina.core.modes import is_grad_enabled
 from lamina.core.tensor import Tensor
+from lamina.devices import current_recorder
 from lamina.errors import InvalidArgument
 from lamina.nn import functional as F
 from lamina.nn.containers import ModuleList
@@ -34,6 +35,8 @@ def _is_causal(mask: Tensor | None, said: bool | None, size: int) -> bool:
     """Whether a mask is the causal one: as the caller says, or else by looking at it."""
     if said is not None or mask is None:
         return bool(said)
+    if mask.is_meta or current_recorder() is not None:
+        return False  # nothing to look at; the mask itself is applied
     causal = _generate_square_subsequent_mask(size, device=mask.device, dtype=mask.dtype)
     return mask.shape == causal.shape and bool(mask.eq(causal).all())
 

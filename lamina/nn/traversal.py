@@ -163,7 +163,7 @@ class Traversal:
             raise InvalidValue(f"`module` is not an nn.Module, it is {type(module).__name__!r}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        held = parent._modules.get(name, parent.__dict__.get(name))
+        held = getattr(parent, name, None)
         if strict and held is None:
             raise MissingAttribute(f"{type(parent).__name__} has no attribute `{name}`")
         if held is not None and not isinstance(held, Traversal):

@@ -7,6 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
+import nn.module_programs  # noqa: F401  adds to the table
 from nn.programs import PROGRAMS, answer
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import copy
 import json
 from pathlib import Path
 
+import nn.module_programs  # noqa: F401  adds to the table
 import pytest
 from nn.programs import PROGRAMS, answer, close
 

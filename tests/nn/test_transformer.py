@@ -64,6 +64,16 @@ def test_a_causal_mask_is_recognised():
     assert seen == [False, True, True, False]
 
 
+def test_a_mask_without_values_is_applied():
+    """In a compiled program and on meta nobody looks at the mask, and the result is the same."""
+    stack, x = encoder(), torch.randn(2, 4, 8)
+    causal = nn.Transformer.generate_square_subsequent_mask(4)
+    compiled = torch.compile(lambda x, mask: stack(x, mask=mask))
+    assert torch.allclose(compiled(x, causal), stack(x, mask=causal), atol=1e-6)
+    meta = encoder().to("meta")
+    assert meta(x.to("meta"), mask=causal.to("meta")).shape == x.shape
+
+
 def test_boolean_and_added_masks_are_the_same():
     stack, x = encoder(), torch.randn(2, 4, 8)
     padding = torch.tensor(MIDDLE)

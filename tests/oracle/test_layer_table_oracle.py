@@ -1,11 +1,14 @@
 """Every layer of the table is PyTorch's: text, first weights, results and gradients."""
 
+import importlib
 import inspect
+import pkgutil
+import warnings
 
 import numpy as np
 import pytest
 import torch
-from nn.layer_table import CASES, report
+from nn.layer_table import CASES, Inputs, report
 
 import lamina
 
@@ -34,10 +37,28 @@ def test_a_layer(constructor, inputs):
         same(ours[name], theirs[name])
 
 
+# They have attributes for several devices, or keep the reasons of a fast path elsewhere.
+OTHER_ATTRIBUTES = ("DataParallel", "MultiheadAttention", "TransformerEncoderLayer")
+
+
+@pytest.mark.parametrize("constructor", sorted({case[0] for case in CASES}))
+def test_the_attributes_of_a_layer(constructor):
+    if constructor.startswith(OTHER_ATTRIBUTES):
+        pytest.skip("has other attributes")
+    found = []
+    for library in (lamina, torch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = eval(f"nn.{constructor}", Inputs(library).scope())
+        attributes = {name: v for name, v in vars(module).items() if not name.startswith("_")}
+        found.append({name: repr(v) for name, v in attributes.items() if not callable(v)})
+    assert found[0] == found[1]
+
+
 LAYERS = [
     name
     for name, kind in vars(torch.nn).items()
-    if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and hasattr(lamina.nn, name)
+    if isinstance(kind, type) and issubclass(kind, torch.nn.Module)
 ]
 
 
@@ -78,3 +99,21 @@ def test_padding_of_an_encoder_without_gradients(ends):
             x = library.randn(2, 4, 8)
             results.append([stack(x, src_key_padding_mask=library.tensor(mask)).numpy()])
     same(*results)
+
+
+FILES = sorted(module.name for module in pkgutil.iter_modules(torch.nn.modules.__path__))
+NOT_HERE = {"_functions", "linear_cross_entropy", "linear_cross_entropy_options"}
+
+
+@pytest.mark.parametrize("file", sorted(set(FILES) - NOT_HERE))
+def test_layers_stand_in_pytorchs_files_too(file):
+    theirs = importlib.import_module(f"torch.nn.modules.{file}")
+    ours = getattr(lamina.nn.modules, file)
+    public = [name for name in getattr(theirs, "__all__", ()) if name[0].isupper()]
+    missing = [name for name in public if not hasattr(ours, name)]
+    assert missing == []
+    assert all(
+        getattr(ours, name) is getattr(lamina.nn, name, None)
+        for name in public
+        if hasattr(torch.nn, name)
+    )

@@ -1,5 +1,6 @@
 """Programs about modules answer in Lamina what they answer in PyTorch."""
 
+import nn.module_programs  # noqa: F401  adds to the table
 import pytest
 import torch
 import torch.nn.utils.prune

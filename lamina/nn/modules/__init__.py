@@ -5,13 +5,19 @@ Every name is one of `lamina.nn`; the bases with an underscore are for `isinstan
 
 # fmt: off
 # ruff: isort: skip_file
-from lamina.nn import *  # noqa: F403  all layers have their names here too
+from typing import Any as _Any
+
+from lamina import nn as _nn
 from lamina.nn.modules import (
     activation, adaptive, batchnorm, channelshuffle, container, conv, distance, dropout, flatten,
     fold, instancenorm, lazy, linear, loss, module, normalization, padding, pixelshuffle, pooling,
-    rnn, sparse, transformer, upsampling,
+    rnn, sparse, transformer, upsampling, utils,
 )
-from lamina.nn.modules import utils  # type: ignore[no-redef]
+
+
+def __getattr__(name: str) -> _Any:
+    return getattr(_nn, name)
+
 
 __all__ = [
     "activation",

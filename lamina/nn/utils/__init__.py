@@ -28,11 +28,11 @@ from lamina.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from lamina.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 if TYPE_CHECKING:
-    from lamina.nn.utils import parametrizations, parametrize
+    from lamina.nn.utils import parametrizations, parametrize, stateless
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("parametrizations", "parametrize"):
+    if name in ("parametrizations", "parametrize", "stateless"):
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -57,6 +57,7 @@ __all__ = [
     "rnn",
     "skip_init",
     "spectral_norm",
+    "stateless",
     "vector_to_parameters",
     "weight_norm",
 ]

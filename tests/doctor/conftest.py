@@ -1,3 +1,0 @@
-"""The programs are the doctor's patients, not tests."""
-
-collect_ignore_glob = ["broken/*", "sound/*"]
