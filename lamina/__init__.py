@@ -156,8 +156,8 @@ from lamina.version import __version__
 
 if TYPE_CHECKING:
     from lamina import (
-        amp, backends, cpu, cuda, fft, func, io, jit, linalg, nn, optim, random, serialization,
-        signal, special, storage, utils,
+        accelerator, amp, backends, cpu, cuda, fft, func, io, jit, linalg, nn, optim, random,
+        serialization, signal, special, storage, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -205,8 +205,8 @@ if TYPE_CHECKING:
     from lamina.torch_alias import as_torch
 
 _NAMESPACES = frozenset({
-    "amp", "backends", "cpu", "cuda", "explain", "fft", "func", "io", "jit", "linalg", "nn",
-    "optim", "random", "serialization", "signal", "special", "storage", "utils",
+    "accelerator", "amp", "backends", "cpu", "cuda", "explain", "fft", "func", "io", "jit",
+    "linalg", "nn", "optim", "random", "serialization", "signal", "special", "storage", "utils",
 })
 _CHAPTERS = {
     "lamina.amp.autocast_mode": (
@@ -290,18 +290,18 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lamina\.")
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
     "Generator", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor", "Size", "Tensor",
-    "TypedStorage", "UntypedStorage", "__version__", "abs", "absolute", "acos", "acosh",
-    "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm",
-    "addmv", "addr", "adjoint", "alias_copy", "all", "allclose", "alpha_dropout", "amax", "amin",
-    "aminmax", "amp", "angle", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort",
-    "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor", "as_torch",
-    "asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
-    "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "autograd",
-    "avg_pool1d", "backends", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "bfloat16",
-    "bilinear", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool",
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "can_cast",
+    "TypedStorage", "UntypedStorage", "__version__", "abs", "absolute", "accelerator", "acos",
+    "acosh", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul",
+    "addmm", "addmv", "addr", "adjoint", "alias_copy", "all", "allclose", "alpha_dropout", "amax",
+    "amin", "aminmax", "amp", "angle", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "are_deterministic_algorithms_enabled", "argmax", "argmin",
+    "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor",
+    "as_torch", "asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d",
+    "atleast_3d", "autocast", "autocast_decrement_nesting", "autocast_increment_nesting",
+    "autograd", "avg_pool1d", "backends", "baddbmm", "bartlett_window", "batch_norm", "bernoulli",
+    "bfloat16", "bilinear", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm",
+    "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "can_cast",
     "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "celu", "celu_", "cfloat", "chain_matmul",
     "channel_shuffle", "channels_last", "channels_last_3d", "cholesky", "cholesky_inverse",
     "cholesky_solve", "chunk", "clamp", "clamp_max", "clamp_min", "clear_autocast_cache", "clip",

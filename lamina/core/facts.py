@@ -125,6 +125,8 @@ class ArrayFacts:
     is_mkldnn = False
     is_nested = False
     is_mps = False
+    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = is_xpu = False
+    is_sparse_csr = False
 
     @property
     def is_cuda(self) -> bool:

@@ -70,6 +70,17 @@ def _inner(full_name: str) -> ModuleType:
     return TorchModule(full_name)
 
 
+def _stands_for_a_function(fullname: str) -> bool:
+    """Whether a module's name is a function's too, as `torch.nn.utils.weight_norm`, and missing.
+
+    `from torch.nn.utils import weight_norm` means the function, and must not get a module instead.
+    """
+    parent, _, name = fullname.rpartition(".")
+    if name not in pytorch.names(parent) or sources.sources(fullname):
+        return False
+    return sources.find(parent, name) is sources.ABSENT
+
+
 @final
 class TorchFinder(MetaPathFinder, Loader):
     """Answers `import torch`, and imports of modules inside it; the first in `sys.meta_path`."""
@@ -80,7 +91,7 @@ class TorchFinder(MetaPathFinder, Loader):
         """The spec of a module that PyTorch has; None for what is not PyTorch's."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        if pytorch.is_module(fullname):
+        if pytorch.is_module(fullname) and not _stands_for_a_function(fullname):
             spec = ModuleSpec(fullname, self, origin=lamina.__file__, is_package=True)
             spec.has_location = True
             return spec

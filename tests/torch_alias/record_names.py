@@ -21,7 +21,10 @@ LEFT_OUT += ("torch.nn.quantizable", "torch.nativert", "torch.utils.data.datapip
 LEFT_OUT += ("torch.utils.model_dump", "torch.utils.hipify", "torch.utils.serialization")
 LEFT_OUT += ("torch.utils.viz", "torch.masked", "torch.xpu", "torch.mtia", "torch.utils.jit")
 PRIVATE = ("torch._C", "torch._dynamo", "torch._utils", "torch._tensor", "torch._VF")
-PRIVATE += ("torch._jit_internal", "torch._lowrank", "torch.__config__", "torch.__future__")
+PRIVATE += ("torch.utils._pytree", "torch.utils._contextlib", "torch._inductor", "torch._ops")
+PRIVATE += ("torch._functorch", "torch._vmap_internals", "torch._prims_common", "torch._logging")
+PRIVATE += ("torch._subclasses", "torch._tensor_str", "torch._jit_internal", "torch._lowrank")
+PRIVATE += ("torch.__config__", "torch.__future__")
 TOPS = ("torch.distributed", "torch.fx", "torch.onnx", "torch.export", "torch.package")
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.Generator")
 
@@ -56,7 +59,8 @@ def public(name):
     if name.startswith((*LEFT_OUT, *PRIVATE[1:])) and name not in TOPS:
         return []
     module = loaded(name)
-    names = set(getattr(module, "__all__", ()))
+    listed = getattr(module, "__all__", ())
+    names = {key for key in listed if not isinstance(getattr(module, key, None), types.ModuleType)}
     for key, value in vars(module).items() if module else ():
         home = getattr(value, "__module__", None) or "torch"
         own = home.split(".")[0] == "torch" and not isinstance(value, types.ModuleType)
