@@ -79,7 +79,7 @@ class CallLog:
         self._open.append((module, self._stamp()))
 
     def _leave(self, module: Any, arguments: Any, result: Any) -> None:
-        # A call that raised never came here: what was opened within is closed with this one.
+        # A call whose own hooks raised never came here: it is closed with the one around it.
         while self._open:
             opened, start = self._open.pop()
             if opened is module:

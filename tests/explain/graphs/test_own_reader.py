@@ -349,3 +349,13 @@ assert not {"IPython", "rich", "llvmlite"} & (set(sys.modules) - before)
 def test_importing_lamina_does_not_load_it():
     program = "import sys, lamina; assert 'lamina.explain' not in sys.modules; lamina.Tensor.graph"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_why_does_not_load_it():
+    program = (
+        "import sys, lamina; lamina.why(lamina.ones(2)); "
+        "assert 'lamina.explain.graphs' not in sys.modules; "
+        "assert {'graph', 'why'} <= set(dir(lamina.explain)) | set(lamina.explain.__all__); "
+        "assert callable(lamina.explain.graph)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

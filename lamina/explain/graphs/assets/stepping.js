@@ -28,7 +28,7 @@ function stillKept(passed) {
     if (!passed.has(number)) node.kept.forEach((kept) => kept.extra && memory.set(kept.memory, kept.held));
   });
   const words = keptInWords(memory);
-  return words ? `, ${words.replace("keeps ", "")} kept` : "";
+  return words ? `, ${words.replace("keeps ", "")} still kept` : "";
 }
 
 function overlay(numbers, kind, withChips) {
