@@ -106,9 +106,9 @@ from lamina.ops.powers import (
 from lamina.ops.products import cdist, chain_matmul, cross, ger, kron, matrix_power, outer, trace
 from lamina.ops.pseudoinverse import pinverse
 from lamina.ops.random import (
-    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial,
-    normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed,
-    set_rng_state,
+    Generator, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed,
+    multinomial, normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like,
+    randperm, seed, set_rng_state,
 )
 from lamina.ops.reduction import (
     all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum,
@@ -156,8 +156,8 @@ from lamina.version import __version__
 
 if TYPE_CHECKING:
     from lamina import (
-        accelerator, amp, backends, cpu, cuda, fft, func, io, jit, linalg, nn, optim, random,
-        serialization, signal, special, storage, utils,
+        accelerator, amp, backends, cpu, cuda, distributions, fft, func, io, jit, linalg, nn, optim,
+        random, serialization, signal, special, storage, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -176,8 +176,8 @@ if TYPE_CHECKING:
     from lamina.compiler import compile
     from lamina.devices.thread_count import get_num_threads, set_num_threads
     from lamina.explain import why
-    from lamina.io import load, save
     from lamina.func import vmap
+    from lamina.io import load, save
     from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
     from lamina.ops.batch_normalization import batch_norm, instance_norm
     from lamina.ops.convolution import (
@@ -197,16 +197,17 @@ if TYPE_CHECKING:
         channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
     )
     from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
-    from lamina.storage import TypedStorage, UntypedStorage, is_storage
     from lamina.ops.spectrogram import istft, stft
     from lamina.ops.window_functions import (
         bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window,
     )
+    from lamina.storage import TypedStorage, UntypedStorage, is_storage
     from lamina.torch_alias import as_torch
 
 _NAMESPACES = frozenset({
-    "accelerator", "amp", "backends", "cpu", "cuda", "explain", "fft", "func", "io", "jit",
-    "linalg", "nn", "optim", "random", "serialization", "signal", "special", "storage", "utils",
+    "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "explain", "fft", "func",
+    "io", "jit", "linalg", "nn", "optim", "random", "serialization", "signal", "special", "storage",
+    "utils",
 })
 _CHAPTERS = {
     "lamina.amp.autocast_mode": (
@@ -226,8 +227,8 @@ _CHAPTERS = {
     "lamina.compiler": "compile",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
     "lamina.explain": "why",
-    "lamina.io": "load save",
     "lamina.func": "vmap",
+    "lamina.io": "load save",
     "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
     "lamina.ops.batch_normalization": "batch_norm instance_norm",
     "lamina.ops.convolution": (
@@ -245,11 +246,11 @@ _CHAPTERS = {
     "lamina.ops.pair_loss": "cosine_similarity pairwise_distance pdist",
     "lamina.ops.patches": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
     "lamina.ops.pooling": "avg_pool1d max_pool1d max_pool2d max_pool3d",
-    "lamina.storage": "TypedStorage UntypedStorage is_storage",
     "lamina.ops.spectrogram": "istft stft",
     "lamina.ops.window_functions": (
         "bartlett_window blackman_window hamming_window hann_window kaiser_window"
     ),
+    "lamina.storage": "TypedStorage UntypedStorage is_storage",
     "lamina.torch_alias": "as_torch",
 }
 _HOMES = {name: home for home, names in _CHAPTERS.items() for name in names.split()}
@@ -299,35 +300,36 @@ __all__ = [
     "as_torch", "asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d",
     "atleast_3d", "autocast", "autocast_decrement_nesting", "autocast_increment_nesting",
     "autograd", "avg_pool1d", "backends", "baddbmm", "bartlett_window", "batch_norm", "bernoulli",
-    "bfloat16", "bilinear", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm",
-    "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "can_cast",
-    "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "celu", "celu_", "cfloat", "chain_matmul",
-    "channel_shuffle", "channels_last", "channels_last_3d", "cholesky", "cholesky_inverse",
-    "cholesky_solve", "chunk", "clamp", "clamp_max", "clamp_min", "clear_autocast_cache", "clip",
-    "clone", "column_stack", "combinations", "compile", "complex", "complex128", "complex64",
-    "concat", "concatenate", "conj", "conj_physical", "contiguous_format", "conv1d", "conv2d",
-    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
-    "copysign", "corrcoef", "cos", "cosh", "cosine_similarity", "count_nonzero", "cov", "cpu",
-    "cross", "ctc_loss", "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid",
-    "default_generator", "deg2rad", "det", "detach", "detach_", "device", "diag", "diag_embed",
-    "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div",
-    "divide", "dot", "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty",
-    "empty_like", "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc",
-    "erfinv", "errors", "exp", "exp2", "expand_copy", "explain", "expm1", "eye",
-    "feature_alpha_dropout", "fft", "fill", "finfo", "fix", "flatten", "flip", "fliplr", "flipud",
-    "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac",
-    "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "ge", "geqrf",
-    "ger", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
-    "get_default_device", "get_default_dtype", "get_deterministic_debug_mode",
-    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
-    "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window",
-    "hann_window", "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit",
-    "hstack", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy",
-    "index_fill", "index_put", "index_reduce", "index_select", "inf", "inference_mode",
-    "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
-    "io", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_cache_enabled",
+    "bfloat16", "bilinear", "bincount", "binomial", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window",
+    "block_diag", "bmm", "bool", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
+    "bucketize", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "celu", "celu_",
+    "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "channels_last_3d", "cholesky",
+    "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_max", "clamp_min",
+    "clear_autocast_cache", "clip", "clone", "column_stack", "combinations", "compile", "complex",
+    "complex128", "complex64", "concat", "concatenate", "conj", "conj_physical",
+    "contiguous_format", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cosh",
+    "cosine_similarity", "count_nonzero", "cov", "cpu", "cross", "ctc_loss", "cuda", "cummax",
+    "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "det",
+    "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy",
+    "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide", "dot",
+    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
+    "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc", "erfinv",
+    "errors", "exp", "exp2", "expand_copy", "explain", "expm1", "eye", "feature_alpha_dropout",
+    "fft", "fill", "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16",
+    "float32", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack",
+    "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "ge", "geqrf", "ger",
+    "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "get_default_device",
+    "get_default_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+    "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater",
+    "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink",
+    "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "i0", "igamma",
+    "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put",
+    "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner",
+    "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse", "io",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex",
     "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
     "is_inference_mode_enabled", "is_storage", "is_tensor", "is_warn_always_enabled", "isclose",

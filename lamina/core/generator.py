@@ -136,8 +136,8 @@ class Generator(Words):
     def _paired_normals(self, count: int) -> Array:
         """Standard normal float64, two from two uniforms; the one left over is kept."""
         out = rest = np.empty(count)
-        if count and self._next_normal is not None:
-            out[0], self._next_normal = self._next_normal, None
+        if count and self.kept_normal is not None:
+            out[0], self.kept_normal = self.kept_normal, None
             rest = out[1:]
         pairs = (rest.size + 1) // 2
         if pairs:
@@ -146,7 +146,7 @@ class Generator(Words):
             numbers = exact.polar(radius, 2.0 * math.pi * first).view(np.float64)
             rest[...] = numbers[: rest.size]
             if numbers.size != rest.size:
-                self._next_normal = float(numbers[-1])
+                self.kept_normal = float(numbers[-1])
         return out
 
     def exponential(self, shape: Shape, dtype: Any, lambd: float = 1.0) -> Array:

@@ -25,7 +25,7 @@ _HIGH_HALF = np.uint64(32)
 class Words:
     """A source of words with a state: the part of `Generator` that knows of no distribution."""
 
-    __slots__ = ("_engine", "_fresh", "_lock", "_next_normal", "_next_single", "_seed")
+    __slots__ = ("_engine", "_fresh", "_lock", "_next_single", "_seed", "kept_normal")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class Words:
                 self._engine._legacy_seeding(number % 2**32)
             # PyTorch tells "no word drawn yet" from "all 624 drawn"; NumPy's position does not.
             self._fresh = True
-            self._next_normal: float | None = None
+            self.kept_normal: float | None = None
             # PyTorch keeps one for float32 that no CPU op uses; carried so that states survive.
             self._next_single: float | None = None
         return self
@@ -77,7 +77,7 @@ class Words:
         """The whole state: 5056 bytes (uint8), which PyTorch's `set_state` takes too."""
         with self._lock:
             bits = self._bits.state["state"]
-            kept = self._next_normal, self._next_single
+            kept = self.kept_normal, self._next_single
             words = bits["key"], bits["pos"], self._fresh
             return exact.pack_state(exact.State(self._seed, *words, *kept))
 
@@ -93,7 +93,7 @@ class Words:
             words = {"key": new.key, "pos": new.used}
             self._bits.state = {"bit_generator": "MT19937", "state": words}  # type: ignore[typeddict-item]
             self._seed, self._fresh = new.seed, new.fresh
-            self._next_normal, self._next_single = new.normal, new.single
+            self.kept_normal, self._next_single = new.normal, new.single
         return self
 
     # ---- drawing; the caller of these holds the lock ----

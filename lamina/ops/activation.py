@@ -209,7 +209,7 @@ def rrelu(
             f"rrelu in training is not implemented for {input.dtype}",
             [(this_place(), "called here")],
         )
-    drawn = draw_for(None, input._array, lambda stream, x: _factors(stream, x, lower, upper))
+    drawn = draw_for(None, lambda stream, x: _factors(stream, x, lower, upper), input._array)
     factors = wrap(drawn, None)
     return _run(_scaled_negative, inplace, input, factors)
 

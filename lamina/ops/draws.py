@@ -48,10 +48,11 @@ def draw_like(method: str, generator: Any, model: Any, kind: Any, place: device,
     return np.transpose(draw(method, generator, shape, kind, place, *args), np.argsort(order))
 
 
-def draw_for(generator: Any, array: Any, function: Any) -> Any:
-    """Random numbers that depend on an array: `function(stream, array)` in host memory, placed.
+def draw_for(generator: Any, function: Any, array: Any, *others: Any) -> Any:
+    """Random numbers like an array, which depend on it and others of its shape.
 
-    In a program being captured it is called when the program runs.
+    `function(stream, array, *others)` gives them in host memory; in a program being captured it is
+    called when the program runs.
     """
     place = device_of(array)
     stream = source_of(generator, place)
@@ -59,12 +60,16 @@ def draw_for(generator: Any, array: Any, function: Any) -> Any:
         check_draws_alike(array)
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(
-            lambda given: to_device(function(stream, to_device(given, CPU)), place),
-            (array,), {}, fresh(array.shape, array.dtype), place,
+            lambda *given: to_device(function(stream, *_on_host(given)), place),
+            (array, *others), {}, fresh(array.shape, array.dtype), place,
         )  # fmt: skip
     if place.type == "meta":
         return backend_of(place).empty(array.shape, array.dtype)
-    return to_device(function(stream, to_device(array, CPU)), place)
+    return to_device(function(stream, *_on_host((array, *others))), place)
+
+
+def _on_host(arrays: Sequence[Any]) -> list[Any]:
+    return [to_device(array, CPU) for array in arrays]
 
 
 def _draw_for_samples(

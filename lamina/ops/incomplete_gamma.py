@@ -97,8 +97,8 @@ def _within(where: Any, function: Callable[[Any, Any], Any], a: Any, x: Any, res
         result[where] = function(a[where], x[where])
 
 
-def _pair_of(a: Any, x: Any) -> tuple[Any, Any]:
-    """P and Q of arrays of float64 with one shape."""
+def incomplete_gamma(a: Any, x: Any) -> tuple[Any, Any]:
+    """$P(a, x)$ and $Q(a, x)$ of arrays of float64 with one shape."""
     lower, upper = np.full((2, *x.shape), np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     is_large = inside & (a >= _LARGE)
@@ -119,7 +119,7 @@ def _pair_of(a: Any, x: Any) -> tuple[Any, Any]:
 def _incomplete(a: Any, x: Any, is_upper: bool) -> Any:
     kind, (a, x) = a.dtype, np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     with np.errstate(all="ignore"):
-        return _pair_of(a, x)[is_upper].astype(kind)
+        return incomplete_gamma(a, x)[is_upper].astype(kind)
 
 
 def _samples(make: Make) -> list[Sample]:

@@ -14,10 +14,11 @@ from lamina.core import generator as streams
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
+from lamina.core.count_draws import binomial as binomial_counts
+from lamina.core.count_draws import poisson as poisson_counts
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
-from lamina.core.poisson_draws import poisson as poisson_counts
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
 from lamina.ops.draws import (
@@ -43,9 +44,9 @@ from lamina.ops.generators import (
 from lamina.ops.making import place_of_device, settle, size_of
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
-    "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+    "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",
+    "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
 
 
@@ -244,7 +245,7 @@ def multinomial(
 @takes_tensors
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Random counts of Poisson distributions with the input's elements as rates."""
-    array = draw_for(generator, input._array, _counts_for)
+    array = draw_for(generator, _counts_for, input._array)
     return settle(array, "poisson")
 
 
@@ -261,3 +262,30 @@ def _counts_for(stream: streams.Generator, rates: Any) -> Any:
             "invalid Poisson rate, expected rate to be non-negative", [(this_place(), "drawn here")]
         )
     return poisson_counts(stream, rates)
+
+
+@takes_tensors
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Random counts of successes in `count` tries, each with probability `prob`.
+
+    Args:
+        count: Numbers of tries, floating-point.
+        prob: Probabilities of the same dtype, in a shape that broadcasts.
+        generator: The stream; that of the device if None.
+
+    Raises:
+        InvalidValue: Counts that are no floating-point numbers.
+        InvalidArgument: Different dtypes.
+    """
+    if not count.is_floating_point():
+        raise errors.InvalidValue(
+            f"binomial only supports floating-point dtypes for count, got: {count.dtype}",
+            [(this_place(), "drawn here")],
+        )
+    if count.dtype is not prob.dtype:
+        raise errors.InvalidArgument(
+            f"Found dtype {prob.dtype} but expected {count.dtype}: count and prob must be alike",
+            [(this_place(), "drawn here")],
+        )
+    counts, chances = np.broadcast_arrays(count._array, prob._array)
+    return settle(draw_for(generator, binomial_counts, counts, chances), "binomial")

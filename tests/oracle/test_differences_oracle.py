@@ -117,7 +117,14 @@ def mapped_function(t):
     return t.vmap(Twice.apply)(t.ones(2)).tolist()
 
 
-# name on the page: (program, Lamina's answer, PyTorch's answer)
+def wishart(t):
+    """Whether a sample of a Wishart distribution comes with a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        t.distributions.Wishart(t.tensor(4.0), t.eye(2)).sample()
+    return bool(caught)
+
+
 def bessel(t):
     """Whether J0 at 5.05 is right by mpmath, and J0 at infinity, None for NaN."""
     near, far = t.special.bessel_j0(t.tensor([5.05, float("inf")], dtype=t.float64)).tolist()
@@ -125,6 +132,7 @@ def bessel(t):
         return bool(abs(near - mp.besselj(0, 5.05)) < 1e-12), None if far != far else far
 
 
+# name on the page: (program, Lamina's answer, PyTorch's answer)
 DIFFERENCES = {
     "error-class": (
         lambda t: failure(lambda: t.ones(2) + t.ones(3)) is RuntimeError, False, True,
@@ -154,6 +162,18 @@ DIFFERENCES = {
         [2.0, 2.0], RuntimeError,
     ),
     "workers": (worker_kind, "thread", "multiprocessing"),
+    "kumaraswamy": (
+        lambda t: bool(t.distributions.Kumaraswamy(2.5, 3.0).mode.isnan()), False, True,
+    ),
+    "wishart": (wishart, False, True),
+    "continuous-bernoulli": (
+        lambda t: bool(
+            t.distributions.kl_divergence(
+                t.distributions.ContinuousBernoulli(0.3), t.distributions.Uniform(0.0, 1.0)
+            ).isinf()
+        ),
+        False, True,
+    ),
 }  # fmt: skip
 
 
