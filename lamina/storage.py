@@ -316,13 +316,8 @@ def set_(
     elements = source.nbytes() // self.element_size()
     size = (elements,) if size is None else tuple(size)
     stride = row_strides(size) if stride is None else tuple(stride)
-    needed = (
-        0
-        if 0 in size
-        else storage_offset
-        + 1
-        + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    )
+    last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    needed = 0 if 0 in size else storage_offset + last + 1
     if storage_offset < 0 or min((*size, *stride), default=0) < 0 or needed > elements:
         raise errors.InvalidArgument(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "

@@ -28,7 +28,6 @@ from lamina.errors import (
     NotSupported,
 )
 from lamina.io.archive_reader import ArchiveReader
-from lamina.io.inspection import names_in
 from lamina.io.legacy import begins_like_legacy, load_legacy, parts_of
 from lamina.io.locations import MapLocation, is_meta, restorer
 from lamina.io.names import Names
@@ -83,29 +82,35 @@ def load(
             f"load(): pickles are read by Lamina itself, not by {pickle_module!r}",
             help=["leave pickle_module out"],
         )
-    encoding = _checked_arguments(pickle_load_args, weights_only is not False)
+    weights_only = weights_only is None or bool(weights_only)
+    encoding = _checked_arguments(pickle_load_args, weights_only)
     if isinstance(f, str | os.PathLike) and os.fspath(f).endswith(".safetensors"):
         return _load_safetensors(os.fspath(f), map_location)
     with _opened(f) as (file, name):
-        start = file.tell()
-        magic = bytes(file.read(4))
-        file.seek(start)
-        if not magic:
-            raise EmptyFile(
-                f"{name} has nothing to load: it is at its end",
-                help=["go back to the beginning first: `buffer.seek(0)`"],
-            )
-        if magic == b"PK\x03\x04":
+        if _is_archive(file, name):
             mapped = _mapped(f, file) if mmap else None
             with closing(ArchiveReader(file, name, settings.checks_crc32)) as archive:
                 checkpoint = _Checkpoint(archive, name, map_location, mapped)
-                return checkpoint.load(weights_only is not False, encoding)
+                return checkpoint.load(weights_only, encoding)
         if mmap:
             raise FileFormatError(
                 "mmap can only be used with files saved with the zip format",
                 help=["save it again: `torch.save(torch.load(path), path)`"],
             )
-        return _load_other(file, name, start, map_location, weights_only is not False, encoding)
+        return _load_other(file, name, map_location, weights_only, encoding)
+
+
+def _is_archive(file: Any, name: str) -> bool:
+    """Whether a file begins like a zip archive; it is left where it stands."""
+    start = file.tell()
+    magic = bytes(file.read(4))
+    file.seek(start)
+    if not magic:
+        raise EmptyFile(
+            f"{name} has nothing to load: it is at its end",
+            help=["go back to the beginning first: `buffer.seek(0)`"],
+        )
+    return magic == b"PK\x03\x04"
 
 
 def _checked_arguments(others: dict[str, Any], weights_only: bool) -> str:
@@ -157,9 +162,10 @@ def _mapped(f: Any, file: Any) -> memory_maps.mmap:
 
 
 def _load_other(
-    file: Any, name: str, start: int, map_location: MapLocation, weights_only: bool, encoding: str
+    file: Any, name: str, map_location: MapLocation, weights_only: bool, encoding: str
 ) -> Any:
     """Load what is no zip archive: PyTorch's format before 1.6, or nothing known."""
+    start = file.tell()
     head = bytes(file.read(512))
     file.seek(start)
     if begins_like_legacy(head):
@@ -197,20 +203,15 @@ class _Checkpoint:
     def load(self, weights_only: bool, encoding: str) -> Any:
         """The value that was saved."""
         data = self._archive.read(f"{self._root}data.pkl")
-        names = Names(self._limits, weights_only)
+        names = Names(self._limits, weights_only, data)
         value = Machine(data, self._limits, names, self._storage, encoding).load()
         self._archive.check()
         return value
 
     def refused_names(self) -> list[str]:
         """The names that loading would refuse, in order, each once."""
-        allowed = Names(self._limits, weights_only=True)
-        try:
-            found = list(names_in(self._archive.read(f"{self._root}data.pkl")))
-        except ValueError as error:
-            raise self._limits.broken(f"its pickle breaks ({error})") from error
-        wrong = [f"{module}.{name}" for module, name in found if not allowed.has(module, name)]
-        return list(dict.fromkeys(wrong))
+        data = self._archive.read(f"{self._root}data.pkl")
+        return [f"{module}.{name}" for module, name in Names(self._limits, True, data).refused()]
 
     def _find_root(self) -> str:
         entries = self._archive.entries

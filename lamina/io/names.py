@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final, final
 
@@ -19,10 +20,11 @@ from lamina import dtypes, nn
 from lamina.core.layouts import Size
 from lamina.core.tensor import Tensor
 from lamina.devices import device
-from lamina.errors import UnsafeFile
+from lamina.errors import LaminaError, UnsafeFile
 from lamina.io import numpy_values
 from lamina.io.allowed import allowed
 from lamina.io.calls import CALLS, PLAIN_CLASSES, Encode
+from lamina.io.inspection import names_in
 from lamina.io.rebuilding import REBUILDERS, Limits, Rebuilder, brief
 from lamina.storage import LEGACY_NAMES, UntypedStorage
 
@@ -71,6 +73,8 @@ _RUNS_CODE_BUILTINS: Final = frozenset({
     "input", "breakpoint", "vars", "map", "apply", "execfile",
 })  # fmt: skip
 
+_MOST_SHOWN: Final = 8
+
 _MODULE_REGISTRIES: Final = (
     "_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks",
     "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
@@ -86,10 +90,12 @@ class Names:
     Args:
         limits: what the file may cost.
         weights_only: whether only what weights are made of is allowed, besides the program's own.
+        pickled: the pickle, to say all names at once when one is refused.
     """
 
-    def __init__(self, limits: Limits, weights_only: bool) -> None:
+    def __init__(self, limits: Limits, weights_only: bool, pickled: bytes = b"") -> None:
         self._limits = limits
+        self._pickled = pickled
         self._weights_only = weights_only
         self._named = allowed()
         self._own = {id(value) for value in self._named.values()}
@@ -98,12 +104,16 @@ class Names:
         """What a name stands for; UnsafeFile if it is not allowed."""
         found = self._look_up(module, name)
         if found is None:
-            raise self._refused(module, name)
+            raise self._refusal(module, name)
         return found
 
-    def has(self, module: str, name: str) -> bool:
-        """Whether a name is allowed."""
-        return self._look_up(module, name) is not None
+    def refused(self) -> list[tuple[str, str]]:
+        """The modules and names in the pickle that are not allowed, each once."""
+        try:
+            found = list(names_in(self._pickled))
+        except ValueError as error:
+            raise self._limits.broken(f"its pickle breaks ({error})") from error
+        return [pair for pair in dict.fromkeys(found) if self._look_up(*pair) is None]
 
     def _look_up(self, module: str, name: str) -> Any:
         full = f"{_modern(module)}.{name}"
@@ -163,26 +173,46 @@ class Names:
         found = type(container)
         return found in _FILLED[kind] or (issubclass(found, kind) and id(found) in self._own)
 
-    def _refused(self, module: str, name: str) -> UnsafeFile:
+    def _refusal(self, module: str, name: str) -> UnsafeFile:
         full = f"{_modern(module)}.{name}"
+        what = "Weights only load failed" if self._weights_only else "Loading failed"
         headline = (
-            f"Weights only load failed: {self._limits.name} names {full} "
+            f"{what}: {self._limits.name} names {full} "
             f"(GLOBAL {full} was not an allowed global by default)"
         )
-        root = _modern(module).split(".")[0]
-        if root in _RUNS_CODE or (root == "builtins" and name in _RUNS_CODE_BUILTINS):
+        if _runs_code(module, name):
             return UnsafeFile(
                 headline,
                 [(None, f"unpickling would have run code through {full}; nothing was run")],
                 ["do not trust this file: weights have no need of such a name"],
             )
-        short = name.split(".")[-1] if _layer(module, name) is None else f"torch.nn.{name}"
+        wanted = ", ".join(self._short_names(module, name))
         help_lines = [
-            f"if you trust the file: `with torch.serialization.safe_globals([{short}]): "
-            "torch.load(...)`, with the class of that name imported",
+            f"if you trust the file, and have these classes: `with torch.serialization."
+            f"safe_globals([{wanted}]): torch.load(...)`",
             "better, save only the weights: `torch.save(model.state_dict(), path)`",
         ]
+        if not self._weights_only:
+            help_lines.append("weights_only=False allows the layers of torch.nn, and no other code")
         return UnsafeFile(headline, help=help_lines)
+
+    def _short_names(self, module: str, name: str) -> list[str]:
+        """What the program would call the first few of the names that are refused."""
+        with suppress(LaminaError):
+            pairs = [pair for pair in self.refused() if not _runs_code(*pair)]
+            if (module, name) in pairs:
+                shown = [_short_name(*pair) for pair in pairs[:_MOST_SHOWN]]
+                return shown + ["..."] * (len(pairs) > _MOST_SHOWN)
+        return [_short_name(module, name)]
+
+
+def _short_name(module: str, name: str) -> str:
+    return name.split(".")[-1] if _layer(module, name) is None else f"torch.nn.{name}"
+
+
+def _runs_code(module: str, name: str) -> bool:
+    root = _modern(module).split(".")[0]
+    return root in _RUNS_CODE or (root == "builtins" and name in _RUNS_CODE_BUILTINS)
 
 
 _FILLED: Final[dict[type, tuple[type, ...]]] = {

@@ -218,17 +218,17 @@ class Machine:
         self._push(self._load_storage(self._pop()))
 
 
-def _texts() -> dict[int, _Work]:
-    """Opcodes of texts and bytes, each with the size of the number that says how long they are."""
-    found: dict[int, _Work] = {}
-    for code, size in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):
-        found[code[0]] = lambda m, size=size: m._push(m._text(m._number(size)))  # type: ignore[misc]
-    for code, size in ((b"U", 1), (b"T", 4)):
-        found[code[0]] = lambda m, size=size: m._push(m._old_text(m._number(size)))  # type: ignore[misc]
-    for code, size in ((b"C", 1), (b"B", 4), (b"\x8e", 8)):
-        found[code[0]] = lambda m, size=size: m._push(m._take(m._number(size)))  # type: ignore[misc]
-    found[0x96] = lambda m: m._push(bytearray(m._take(m._number(8))))
-    return found
+def _text_of(size: int) -> _Work:
+    """Push a text; its length is a number of so many bytes."""
+    return lambda m: m._push(m._text(m._number(size)))
+
+
+def _old_text_of(size: int) -> _Work:
+    return lambda m: m._push(m._old_text(m._number(size)))
+
+
+def _bytes_of(size: int) -> _Work:
+    return lambda m: m._push(m._take(m._number(size)))
 
 
 _WORK: Final[dict[int, _Work]] = {
@@ -247,7 +247,15 @@ _WORK: Final[dict[int, _Work]] = {
     0x8A: lambda m: m._push(m._long(m._number(1))),
     0x8B: lambda m: m._push(m._long(m._number(4))),
     ord("G"): lambda m: m._push(struct.unpack(">d", m._take(8))[0]),
-    **_texts(),
+    0x8C: _text_of(1),
+    ord("X"): _text_of(4),
+    0x8D: _text_of(8),
+    ord("U"): _old_text_of(1),
+    ord("T"): _old_text_of(4),
+    ord("C"): _bytes_of(1),
+    ord("B"): _bytes_of(4),
+    0x8E: _bytes_of(8),
+    0x96: lambda m: m._push(bytearray(m._take(m._number(8)))),
     ord(")"): lambda m: m._push(()),
     ord("t"): lambda m: m._push(tuple(m._pop_group())),
     0x85: lambda m: m._tuple(1),

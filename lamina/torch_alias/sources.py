@@ -21,7 +21,6 @@ _ELSEWHERE = {
     "torch._tensor": ("lamina",),
     "torch.functional": ("lamina",),
     "torch.nn.modules": ("lamina.nn",),
-    "torch.serialization": ("lamina",),
 }
 # Modules of Lamina's that are no namespaces of PyTorch's, though one has the same name.
 _OTHERS = frozenset({"lamina.data", "lamina.demo", "lamina.bench", "lamina.version"})

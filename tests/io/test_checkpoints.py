@@ -435,6 +435,13 @@ def test_the_refusal_says_which_name_in_which_file_and_what_to_do():
     assert "safe_globals([Unknown])" in caught.value.help[0]
 
 
+def test_the_refusal_lists_all_that_would_have_to_be_named():
+    with pytest.raises(UnsafeFile) as caught:
+        torch.load(RECORDED / "module.pt")
+    names = "[torch.nn.Sequential, torch.nn.Linear, torch.nn.ReLU]"
+    assert f"safe_globals({names})" in caught.value.help[0]
+
+
 def test_pickle_and_deepcopy_still_work():
     import copy
 
