@@ -91,12 +91,17 @@ def _defaultdict(limits: Limits, args: tuple[Any, ...]) -> defaultdict[Any, Any]
     return defaultdict(factory)
 
 
+_PLAIN_PARTS: Final = (
+    int, float, str, bytes, type(None), datetime.tzinfo, datetime.timedelta,
+)  # fmt: skip
+
+
 def _of_plain(kind: Any) -> Call:
     """A class that is called with a few numbers, texts and bytes."""
 
     def make(limits: Limits, args: tuple[Any, ...]) -> Any:
         for value in args:
-            if not isinstance(value, int | float | str | bytes | None | datetime.tzinfo):
+            if not isinstance(value, _PLAIN_PARTS):
                 raise limits.broken(f"a {kind.__name__} is made of {brief(value)}")
             limits.spend(len(value) if isinstance(value, str | bytes) else 1)
         return kind(*args)

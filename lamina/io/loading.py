@@ -70,6 +70,7 @@ def load(
         EmptyFile: (EOFError) If it has no bytes.
         NotSupported: (NotImplementedError) If it holds quantized or sparse tensors, or TorchScript.
         SimulatedCudaUnavailable: (RuntimeError) If a tensor belongs on a GPU, and there is none.
+        MissingExtra: (ImportError) If a dtype needs the package ml_dtypes.
 
     >>> import io, lamina
     >>> buffer = io.BytesIO()
@@ -301,6 +302,5 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     >>> get_unsafe_globals_in_checkpoint(buffer)
     []
     """
-    with _opened(f) as (file, name):
-        archive = ArchiveReader(file, name)
+    with _opened(f) as (file, name), closing(ArchiveReader(file, name)) as archive:
         return _Checkpoint(archive, name, None, None).refused_names()

@@ -25,6 +25,7 @@ from lamina.io import numpy_values
 from lamina.io.allowed import allowed
 from lamina.io.calls import CALLS, PLAIN_CLASSES, Encode
 from lamina.io.inspection import names_in
+from lamina.io.layers import is_layer, layer_called
 from lamina.io.rebuilding import REBUILDERS, Limits, Rebuilder, brief
 from lamina.storage import LEGACY_NAMES, UntypedStorage
 
@@ -123,7 +124,7 @@ class Names:
             return _WEIGHTS[full]
         if not self._weights_only and full in _HARMLESS:
             return _HARMLESS[full]
-        layer = _layer(module, name)
+        layer = layer_called(module, name)
         return layer if id(layer) in self._own or not self._weights_only else None
 
     def call(self, function: Any, args: Any) -> Any:
@@ -144,7 +145,7 @@ class Names:
         """A new object of a class, without its `__init__`."""
         if not isinstance(kind, type) or type(args) is not tuple or type(keywords) is not dict:
             raise self._limits.broken("it makes an object of what is no class")
-        if id(kind) in self._own or kind in _FREELY_MADE or _is_layer(kind):
+        if id(kind) in self._own or kind in _FREELY_MADE or is_layer(kind):
             return kind.__new__(kind, *args, **keywords)
         if keywords:
             raise self._limits.broken(f"it makes a {kind.__name__} of keywords")
@@ -159,7 +160,7 @@ class Names:
             _set_numpy_state(limits, numpy_values.set_dtype, instance, state)
         elif kind is np.ndarray:
             _set_numpy_state(limits, numpy_values.set_array, instance, state)
-        elif _is_layer(kind) or (id(kind) in self._own and issubclass(kind, nn.Module)):
+        elif is_layer(kind) or (id(kind) in self._own and issubclass(kind, nn.Module)):
             instance.__setstate__(_without_hooks(_text_keys(limits, state)))
         elif kind in _FREELY_MADE:
             instance.__dict__.update(_text_keys(limits, state))
@@ -207,7 +208,7 @@ class Names:
 
 
 def _short_name(module: str, name: str) -> str:
-    return name.split(".")[-1] if _layer(module, name) is None else f"torch.nn.{name}"
+    return name.split(".")[-1] if layer_called(module, name) is None else f"torch.nn.{name}"
 
 
 def _runs_code(module: str, name: str) -> bool:
@@ -252,18 +253,6 @@ def _text_keys(limits: Limits, state: Any) -> dict[str, Any]:
 
 def _without_hooks(state: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in state.items() if key not in _MODULE_REGISTRIES}
-
-
-def _is_layer(kind: type) -> bool:
-    return issubclass(kind, nn.Module) and kind.__module__.startswith("lamina.nn.")
-
-
-def _layer(module: str, name: str) -> Any:
-    """The layer of Lamina's that a name of PyTorch's (or its own) stands for; None if none does."""
-    if module.split(".")[:2] not in (["torch", "nn"], ["lamina", "nn"]):
-        return None
-    found = getattr(nn, name, None)
-    return found if isinstance(found, type) and _is_layer(found) else None
 
 
 def _modern(module: str) -> str:

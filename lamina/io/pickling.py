@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
+from types import FunctionType
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from lamina.core.records import PRIVATE
 from lamina.core.tensor import Tensor
 from lamina.devices import backend_of, device, device_of
 from lamina.errors import FileFormatError
+from lamina.io.layers import name_of_layer
 from lamina.io.locations import location_tag
 from lamina.io.rebuilding import (
     FROM_TYPE,
@@ -30,6 +32,7 @@ from lamina.io.rebuilding import (
     PARAMETER_WITH_STATE,
     TENSOR_V2,
     TENSOR_V3,
+    Rebuilder,
 )
 from lamina.nn.state_dict import StateDict
 from lamina.ops.strides import storage_of
@@ -51,7 +54,7 @@ _NAMES: Final[dict[Any, tuple[str, str]]] = {
     nn.Parameter: ("torch.nn.parameter", "Parameter"),
     UntypedStorage: ("torch.storage", "UntypedStorage"),
 }
-_NAMED_TYPES: Final = (type, dtypes.dtype, type(TENSOR_V2))
+_NAMED_TYPES: Final = (type, dtypes.dtype, Rebuilder)
 
 
 @final
@@ -59,6 +62,9 @@ class _StorageClass(NamedTuple):
     """A legacy storage class, which exists here as a name only."""
 
     name: str
+
+
+_BY_NAME: Final = (_StorageClass, FunctionType, *_NAMED_TYPES)
 
 
 class SavedStorage(NamedTuple):
@@ -96,9 +102,7 @@ class TensorPickler(pickle._Pickler):
         """How the values are written that PyTorch has a way of its own for."""
         if isinstance(obj, Tensor):
             return self._tensor(obj)
-        if isinstance(obj, _StorageClass) or (
-            isinstance(obj, _NAMED_TYPES) and _name_of(obj) is not None
-        ):
+        if isinstance(obj, _BY_NAME) and _name_of(obj) is not None:
             return ""  # by name
         if isinstance(obj, device):
             return device, (obj.type,) if obj.index is None else (obj.type, obj.index)
@@ -198,10 +202,8 @@ def _name_of(obj: Any) -> tuple[str, str] | None:
     """PyTorch's name of a class, dtype or function; None if it has none."""
     if isinstance(obj, _StorageClass):
         return "torch", obj.name
-    if isinstance(obj, type) and obj.__module__.startswith("lamina.nn."):
-        name = obj.__name__
-        return ("torch.nn", name) if getattr(nn, name, None) is obj else None
-    return _NAMES.get(obj) if isinstance(obj, _NAMED_TYPES) else None
+    known = _NAMES.get(obj) if isinstance(obj, _NAMED_TYPES) else None
+    return known or name_of_layer(obj)
 
 
 def _memory_of(array: Any) -> tuple[Any, int | None]:

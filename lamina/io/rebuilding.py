@@ -16,7 +16,7 @@ from lamina.core.layouts import Size, layout, strided
 from lamina.core.records import PRIVATE
 from lamina.core.tensor import Tensor
 from lamina.devices import META, backend_of
-from lamina.errors import FileFormatError, NotSupported
+from lamina.errors import FileFormatError, LaminaError, MissingExtra, NotSupported
 from lamina.ops.making import settle
 from lamina.storage import TypedStorage, UntypedStorage, strided_over
 
@@ -78,11 +78,8 @@ def brief(value: Any) -> str:
         return repr(value) if value.bit_length() < 100 else "a number of very many digits"
     if isinstance(value, type):
         return value.__name__
-    if (
-        type(value) in (tuple, list, Size)
-        and len(value) <= 8
-        and all(type(v) is int for v in value)
-    ):
+    is_short = type(value) in (tuple, list, Size) and len(value) <= 8
+    if is_short and all(type(part) is int for part in value):
         return f"({', '.join(map(brief, value))})"
     return f"a {type(value).__name__}"
 
@@ -90,6 +87,11 @@ def brief(value: Any) -> str:
 def is_one_of(value: Any, *options: Any) -> bool:
     """Whether a value is one of a few plain ones. Tensors would compare each of their elements."""
     return type(value) in (int, str, bytes, type(None)) and value in options
+
+
+_UNFIT: Final = (
+    LaminaError, ValueError, TypeError, AttributeError, IndexError, KeyError, OverflowError,
+)  # fmt: skip
 
 
 class Rebuilder(NamedTuple):
@@ -102,8 +104,11 @@ class Rebuilder(NamedTuple):
         """Do it; arguments that do not fit raise FileFormatError."""
         try:
             return self.build(limits, args)
-        except (ValueError, TypeError, AttributeError, IndexError, KeyError, OverflowError) as e:
-            raise limits.broken(f"{self.name} cannot take these arguments ({e})") from e
+        except (FileFormatError, NotSupported, MissingExtra):
+            raise
+        except _UNFIT as error:
+            reason = getattr(error, "headline", error)
+            raise limits.broken(f"{self.name} cannot take these arguments ({reason})") from error
 
 
 def whole_numbers(limits: Limits, values: Any, what: str) -> tuple[int, ...]:

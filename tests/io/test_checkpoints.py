@@ -1,11 +1,13 @@
 """`save` and `load`: what was saved comes back, with what it shares."""
 
+import argparse
+import datetime
 import io
 import os
 import pathlib
 import pickle
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
@@ -370,6 +372,24 @@ def test_modules_of_the_program_need_names_always():
         found = again(model, {"weights_only": False})
     x = torch.ones(1, 2)
     assert found(x).tolist() == model(x).tolist()
+
+
+def test_more_of_pythons_own_classes_without_weights_only():
+    today = datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+    value = {
+        "namespace": argparse.Namespace(lr=0.1, name="x"),
+        "time": [today, today.date(), today - today],
+        "path": pathlib.PurePosixPath("a/b"),
+        "recent": deque([1, 2], maxlen=2),
+        "counts": defaultdict(list, a=[1]),
+    }
+    for protocol in (2, 4):
+        found = again(value, {"weights_only": False}, pickle_protocol=protocol)
+        assert found == value
+        assert found["recent"].maxlen == 2
+        assert found["counts"]["b"] == []
+        with pytest.raises(UnsafeFile):
+            again(value, pickle_protocol=protocol)
 
 
 def test_a_name_can_stand_for_a_class_that_has_moved():

@@ -152,6 +152,12 @@ def test_locations(location):
         load(tensor(of=storage(location=location)))
 
 
+@pytest.mark.parametrize("name", ["disk", "cuda:x", "", "cpu:-1"])
+def test_devices_that_do_not_exist(name):
+    with pytest.raises(FileFormatError, match="device cannot take"):
+        load(call(named("torch", "device"), text(name)))
+
+
 def test_a_key_does_not_lead_out_of_the_archive():
     for key in ("../data.pkl", "/etc/passwd", "x" * 100, "0/../0"):
         with pytest.raises(FileFormatError, match=r"missing|persistent id"):

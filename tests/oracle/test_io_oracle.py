@@ -215,6 +215,16 @@ def test_whole_modules_of_layers(saver, loader):
     ]
 
 
+@pytest.mark.parametrize("saver,loader", DIRECTIONS, ids=["load", "save"])  # noqa: PT006
+def test_a_whole_transformer(saver, loader):
+    model = saver.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, activation="gelu").train()
+    found = sent(model, saver, loader, {"weights_only": False})
+    assert str(found) == str(model)
+    x = np.random.default_rng(0).normal(size=(5, 2, 4)).astype(np.float32)
+    expected = as_numbers(saver, model(saver.from_numpy(x)))
+    np.testing.assert_allclose(as_numbers(loader, found(loader.from_numpy(x))), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("mapping", ["meta", {"cpu": "meta"}, None, lambda s, where: None])
 def test_map_location(mapping):
     buffer = io.BytesIO()
