@@ -35,7 +35,7 @@ def call(function, *arguments):
         ("subprocess", "Popen"), ("operator", "attrgetter"), ("functools", "partial"),
         ("numpy.testing._private.utils", "runstring"), ("torch", "load"), ("torch.hub", "load"),
         ("lamina", "load"), ("lamina.io.names", "Names"), ("lamina.nn", "functional"),
-        ("torch.nn", "Module.__init__"), ("torch.nn.functional", "relu"), ("pickle", "loads"),
+        ("torch.nn", "Module.__init__"), ("torch.nn.functional", "conv2d"), ("pickle", "loads"),
         ("importlib", "import_module"), ("torch._utils", "_rebuild_everything"), ("", ""),
         ("torch.storage", "_load_from_bytes"), ("builtins", "object"), ("builtins", "type"),
         ("copyreg", "_reconstructor"), ("codecs", "decode"), ("collections", "namedtuple"),
@@ -98,6 +98,15 @@ def test_what_is_allowed_cannot_be_changed():
             load(target + attributes + b"b")
     with pytest.raises(FileFormatError, match="calls"):
         load(call(named("torch", "Tensor"), number(3)))
+
+
+def test_an_activation_is_a_value_and_not_called():
+    relu = named("torch.nn.functional", "relu")
+    assert load(relu, weights_only=False) is torch.relu
+    with pytest.raises(FileFormatError, match="calls a function"):
+        load(call(relu, tensor()), weights_only=False)
+    with pytest.raises(UnsafeFile):
+        load(relu)
 
 
 def test_the_storage_of_a_tensor_must_be_one():
