@@ -156,8 +156,8 @@ from lamina.version import __version__
 
 if TYPE_CHECKING:
     from lamina import (
-        accelerator, amp, backends, cpu, cuda, distributions, fft, func, io, jit, linalg, nn, optim,
-        random, serialization, signal, special, storage, utils,
+        accelerator, amp, backends, cpu, cuda, distributions, fft, func, hub, io, jit, linalg,
+        multiprocessing, nn, optim, random, serialization, signal, special, storage, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -206,8 +206,8 @@ if TYPE_CHECKING:
 
 _NAMESPACES = frozenset({
     "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "explain", "fft", "func",
-    "io", "jit", "linalg", "nn", "optim", "random", "serialization", "signal", "special", "storage",
-    "utils",
+    "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random", "serialization",
+    "signal", "special", "storage", "utils",
 })
 _CHAPTERS = {
     "lamina.amp.autocast_mode": (
@@ -325,8 +325,8 @@ __all__ = [
     "get_default_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision",
     "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater",
     "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink",
-    "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "i0", "igamma",
-    "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put",
+    "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub", "hypot", "i0",
+    "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put",
     "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner",
     "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse", "io",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_cache_enabled",
@@ -341,19 +341,19 @@ __all__ = [
     "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select",
     "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d",
     "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm", "mode",
-    "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan",
-    "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy",
-    "native_channel_shuffle", "ne", "neg", "negative", "nn", "no_grad", "nonzero", "nonzero_static",
-    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
-    "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
-    "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu",
-    "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range",
-    "ravel", "real", "reciprocal", "relu", "relu_", "remainder", "repeat_interleave", "reshape",
-    "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "row_stack",
-    "rrelu", "rrelu_", "rsqrt", "rsub", "save", "scalar_tensor", "scatter", "scatter_add",
-    "scatter_reduce", "searchsorted", "seed", "select", "select_scatter", "selu", "selu_",
-    "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "multiprocessing", "mv",
+    "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
+    "narrow_copy", "native_channel_shuffle", "ne", "neg", "negative", "nn", "no_grad", "nonzero",
+    "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr",
+    "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi",
+    "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive",
+    "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+    "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder", "repeat_interleave",
+    "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round",
+    "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save", "scalar_tensor", "scatter",
+    "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_scatter", "selu",
+    "selu_", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype", "set_default_tensor_type",
     "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",

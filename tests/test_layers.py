@@ -20,7 +20,8 @@ LAYERS = [
     {"methods", "autograd", "nn", "optim", "utils", "io", "func", "linalg", "fft", "special"}
     | {"random", "cuda", "cpu", "amp", "backends", "testing", "distributions", "signal", "sparse"}
     | {"jit", "accelerator"}
-    | {"serialization", "storage"},
+    | {"serialization", "storage"}
+    | {"hub", "multiprocessing"},
     {"compiler", "explain", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
     {"cli", "demo", "bench", "graph_command", "torch_alias", "__main__"},

@@ -367,10 +367,11 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 
 @takes_tensors
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array."""
+    """A tensor over the memory of another library's array; of a copy of it, if `copy` is True."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = from_numpy(np.from_dlpack(ext_tensor))
+        array = np.from_dlpack(ext_tensor)
+        made = from_numpy(array.copy() if copy else array)
     return convert(made, None, device) if device is not None else made
 
 

@@ -69,6 +69,12 @@ def _default() -> Generator:
     return default_generator if own is default_generator.stream else Generator(stream=own)
 
 
+def thread_safe_generator() -> Generator | None:
+    """The generator of a loader's thread; None where the default one is the program's."""
+    own = _default()
+    return None if own is default_generator else own
+
+
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices; returns the CPU's."""
     seed_all(seed)

@@ -40,6 +40,7 @@ from lamina.ops.generators import (
     manual_seed,
     seed,
     set_rng_state,
+    thread_safe_generator,
 )
 from lamina.ops.making import place_of_device, settle, size_of
 
@@ -47,6 +48,7 @@ __all__ = [
     "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",
     "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like",
     "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+    "thread_safe_generator",
 ]  # fmt: skip
 
 

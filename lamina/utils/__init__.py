@@ -7,15 +7,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lamina.utils import _pytree, checkpoint, data, hooks, tensorboard
+    from lamina.utils import (
+        _pytree,
+        benchmark,
+        checkpoint,
+        collect_env,
+        cpp_extension,
+        data,
+        dlpack,
+        hooks,
+        model_zoo,
+        tensorboard,
+    )
 
-_MEMBERS = frozenset({"_pytree", "checkpoint", "data", "hooks", "tensorboard"})
+__all__ = [
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "collect_env",
+    "cpp_extension",
+    "data",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "tensorboard",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MEMBERS:
+    if name in __all__:
         return import_module(f"lamina.utils.{name}")
     raise AttributeError(f"module 'lamina.utils' has no attribute {name!r}")
-
-
-__all__ = ["_pytree", "checkpoint", "data", "hooks", "tensorboard"]

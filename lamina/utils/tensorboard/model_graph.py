@@ -61,10 +61,6 @@ class _Drawn:
         while self._waiting:
             node = self._waiting.pop()
             sources = [self.name_of(source) for source, _ in node.next_functions if source]
-            self._graph.node.add(
-                name=self._names[node],
-                op="Parameter"
-                if self._names[node].startswith("parameters/")
-                else type(node).__name__,
-                input=sources,
-            )
+            name = self._names[node]
+            kind = "Parameter" if name.startswith("parameters/") else type(node).__name__
+            self._graph.node.add(name=name, op=kind, input=sources)

@@ -425,6 +425,15 @@ def test_python_functions_of_the_generator_speak_of_the_threads_own():
     assert found == [[index, True] for index in range(4)]
 
 
+def test_a_thread_may_ask_for_its_generator():
+    def read(index):
+        own = lamina.random.thread_safe_generator()
+        return own.initial_seed() == get_worker_info().seed
+
+    assert list(DataLoader(Reading(read, count=2), None, num_workers=2)) == [True, True]
+    assert lamina.random.thread_safe_generator() is None
+
+
 def run(tmp_path, source, *arguments, **options):
     """Run a program in a process of its own."""
     script = tmp_path / "program.py"
