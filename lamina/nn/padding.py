@@ -97,12 +97,8 @@ class ConstantPad3d(_ConstantPadNd):
     _dims = 3
 
 
-class ZeroPad1d(ConstantPad1d):
-    """Pads a sequence with zeros.
-
-    Args:
-        padding: how much at both ends, or `(left, right)`.
-    """
+class _ZeroPad(_ConstantPadNd):
+    """Padding with zeros."""
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
@@ -112,7 +108,15 @@ class ZeroPad1d(ConstantPad1d):
         return f"{self.padding}"
 
 
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
+    """Pads a sequence with zeros.
+
+    Args:
+        padding: how much at both ends, or `(left, right)`.
+    """
+
+
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pads an image with zeros.
 
     Args:
@@ -124,23 +128,9 @@ class ZeroPad2d(ConstantPad2d):
         torch.Size([3, 6, 6])
     """
 
-    def __init__(self, padding: int | Sequence[int]) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        """Return how much is added at each end."""
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pads a volume with zeros, `(left, right, top, bottom, front, back)`."""
-
-    def __init__(self, padding: int | Sequence[int]) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        """Return how much is added at each end."""
-        return f"{self.padding}"
 
 
 class _ReflectionPadNd(_Pad):

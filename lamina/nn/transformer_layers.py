@@ -36,9 +36,6 @@ class _TransformerLayer(Module):
     self_attn: MultiheadAttention
     activation: Callable[[Tensor], Tensor]
 
-    def _make_attention(self, name: str, sizes: tuple[int, int], **settings: Any) -> None:
-        setattr(self, name, MultiheadAttention(*sizes, **settings))
-
     def _make_rest(
         self,
         d_model: int,
@@ -132,9 +129,9 @@ class TransformerEncoderLayer(_TransformerLayer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        attention = {"dropout": dropout, "bias": bias, "batch_first": batch_first}
-        self._make_attention("self_attn", (d_model, nhead), **attention, **kind)
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "bias": bias, "batch_first": batch_first, **kind}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
         norm = (layer_norm_eps, bias, norm_first)
         self._make_rest(d_model, dim_feedforward, dropout, activation, 2, norm, kind)
 
@@ -187,8 +184,6 @@ class TransformerDecoderLayer(_TransformerLayer):
         torch.Size([3, 4, 8])
     """
 
-    multihead_attn: MultiheadAttention
-
     def __init__(
         self,
         d_model: int,
@@ -204,10 +199,10 @@ class TransformerDecoderLayer(_TransformerLayer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        attention = {"dropout": dropout, "bias": bias, "batch_first": batch_first}
-        self._make_attention("self_attn", (d_model, nhead), **attention, **kind)
-        self._make_attention("multihead_attn", (d_model, nhead), **attention, **kind)
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "bias": bias, "batch_first": batch_first, **kind}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
         norm = (layer_norm_eps, bias, norm_first)
         self._make_rest(d_model, dim_feedforward, dropout, activation, 3, norm, kind)
 

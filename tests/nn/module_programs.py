@@ -181,7 +181,6 @@ def converting(torch):
         str(module.to_empty(device="meta").scale.device),
         str(module.to_empty(device="cpu", recurse=False).scale.device),
         str(module.first.weight.device),
-        module.to(device="cpu") if False else None,
         raised(lambda: module.to(torch.int32)),
         raised(lambda: module.to("nowhere")),
         raised(lambda: net(torch).to_empty(device="meta").to("cpu")),

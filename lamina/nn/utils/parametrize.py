@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any, Final, final
 
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
@@ -33,8 +33,12 @@ __all__ = [
 class _Cache:
     """What was computed inside `cached()`: (module, name) to tensor."""
 
-    depth = 0
-    values: dict[tuple[int, str], Any] = {}  # noqa: RUF012  there is one cache
+    def __init__(self) -> None:
+        self.depth = 0
+        self.values: dict[tuple[int, str], Any] = {}
+
+
+_cache: Final = _Cache()
 
 
 @contextmanager
@@ -50,23 +54,23 @@ def cached() -> Iterator[None]:
         ...     layer.weight is layer.weight
         True
     """
-    _Cache.depth += 1
+    _cache.depth += 1
     try:
         yield
     finally:
-        _Cache.depth -= 1
-        if not _Cache.depth:
-            _Cache.values = {}
+        _cache.depth -= 1
+        if not _cache.depth:
+            _cache.values = {}
 
 
 def _computed(module: Module, name: str) -> Any:
     parametrizations = module.parametrizations[name]
-    if not _Cache.depth:
+    if not _cache.depth:
         return parametrizations()
     key = id(module), name
-    if key not in _Cache.values:
-        _Cache.values[key] = parametrizations()
-    return _Cache.values[key]
+    if key not in _cache.values:
+        _cache.values[key] = parametrizations()
+    return _cache.values[key]
 
 
 def _register(module: Module, name: str, tensor: Tensor) -> None:
