@@ -261,6 +261,10 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module(f"lamina.{name}")
     if name in _HOMES:
         return getattr(_importlib.import_module(_HOMES[name]), name)
+    if name.startswith("_foreach_"):
+        functions = _importlib.import_module("lamina.ops.foreach").FOREACH
+        if name in functions:
+            return functions[name]
     raise AttributeError(f"module 'lamina' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""The command line: `lamina run`, `lamina graph`, `lamina demo`, `lamina bench`."""
+"""The command line: `lamina run`, `doctor`, `graph`, `demo` and `bench`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--part", choices=("leaves", "training", "all"), default="all", help="what to show"
     )
     demo.set_defaults(run=_demo)
+    _add_doctor(commands)
     _add_bench(commands)
     return parser
 
@@ -49,6 +50,28 @@ def _add_run(commands: Any) -> None:
         help="run nothing: list what the program, and what it imports from its own folder, uses "
         "that Lamina lacks; the exit status is 1 if something certainly is",
     )
+    _add_program(parser)
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _add_doctor(commands: Any) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="run a training program, and report what is wrong with it",
+        description="Run a program as `lamina run` does, and report parameters that get no "
+        "gradient, gradients that are never cleared or not finite, graphs that are carried from "
+        "step to step, and more of the kind: at once, and once more at the end.",
+        usage="lamina doctor [--torch] [--strict] (program [arguments ...] | -m module ...)",
+    )
+    add = parser.add_argument
+    add("--torch", action="store_true", help="let `torch` be the real PyTorch, and watch that")
+    add("--strict", action="store_true", help="let the exit status be 1 if anything is found")
+    _add_program(parser)
+    parser.set_defaults(run=_doctor, parser=parser)
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    """The program that a command runs, with its arguments."""
     parser.add_argument(
         "-m",
         dest="module",
@@ -59,7 +82,6 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "program", nargs=argparse.REMAINDER, help="a file, or a folder with a `__main__.py`"
     )
-    parser.set_defaults(run=_run, parser=parser)
 
 
 def _add_bench(commands: Any) -> None:
@@ -111,6 +133,23 @@ def _graph(words: Sequence[str]) -> int:
     return graph_command.run(words)
 
 
+def _doctor(options: argparse.Namespace) -> int:
+    from lamina.doctor import command  # only this command needs them
+    from lamina.torch_alias import running
+
+    words = options.module or options.program
+    if not words:
+        options.parser.error("which program?")
+    start = running.run_module if options.module else running.run_script
+    try:
+        return command.watch(
+            lambda: start(words[0], words[1:], not options.torch), options.torch, options.strict
+        )
+    except running.CannotRun as error:
+        print(f"lamina: {error}", file=sys.stderr)
+        return 2
+
+
 def _bench(options: argparse.Namespace) -> int:
     from lamina.bench import command  # only this command needs it
 
@@ -132,8 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["graph"]:  # it has a parser of its own, for options after the program
         return _graph(words[1:])
     options = build_parser().parse_args(words)
-    if options.run is _run:  # what the program raises is the program's own affair
-        return _run(options)
+    if options.run in (_run, _doctor):  # what the program raises is the program's own affair
+        return int(options.run(options))
     try:
         status: int = options.run(options)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough

@@ -22,7 +22,7 @@ LAYERS = [
     | {"jit", "accelerator"}
     | {"serialization", "storage"}
     | {"hub", "multiprocessing"},
-    {"compiler", "explain", "distributed"},
+    {"compiler", "explain", "doctor", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
     {"cli", "demo", "bench", "graph_command", "torch_alias", "__main__"},
 ]

@@ -181,14 +181,15 @@ def _pass_on(F: Any, g: Any, x: Any, y: Any, out: Any) -> Any:
     return g
 
 
-def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any) -> Any:
+def unrecorded(op: Op, code: Any, lasti: int, first: Any, second: Any, third: Any = None) -> Any:
     """The origin of an unrecorded result (see `tensor.Origin`)."""
     reason = root = None
     if first._requires_grad or second._requires_grad:
         if op.is_differentiable:
             reason = state.off_reason
             if reason.__class__ is SwitchedOff and reason.noted < LEAVES_NOTED:
-                note_unrecorded((code, lasti), op.name, reason, (first, second))
+                sources = (first, second) if third is None else (first, second, third)
+                note_unrecorded((code, lasti), op.name, reason, sources)
         else:
             reason = CUT_NOT_DIFFERENTIABLE
             if first._node is None and second._node is None:

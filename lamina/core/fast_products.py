@@ -317,7 +317,7 @@ def affine_caller(
         else:
             made._node = None
             made._requires_grad = False
-            made._origin = unrecorded(first_op, code, frame.f_lasti, input, weight)
+            made._origin = unrecorded(first_op, code, frame.f_lasti, input, weight, third)
         return made
 
     return call

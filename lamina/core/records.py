@@ -8,13 +8,13 @@ Records about one tensor are kept in its own `__dict__`, under the names in `PRI
 from __future__ import annotations
 
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
-from lamina.core.origins import SwitchedOff
+from lamina.core.origins import CUT_DETACH, SwitchedOff
 from lamina.core.versions import next_stamp
 
 Position = tuple[CodeType, int]
@@ -30,6 +30,9 @@ REMEMBERED_PASSES: Final = 32
 REMEMBERED_CUTS: Final = 32
 NODES_LOOKED_AT: Final = 64
 LEAVES_NOTED: Final = 8
+LOOKS_AT_A_PLACE: Final = 2
+NODES_LOOKED_AT_ONCE: Final = 4096
+REMEMBERED_PLACES: Final = 256
 
 
 class Pass(NamedTuple):
@@ -68,6 +71,8 @@ watchers: Final[list[Callable[[Any], None]]] = []
 passes: Final[deque[Pass]] = deque(maxlen=REMEMBERED_PASSES)
 cuts: Final[deque[Cut]] = deque(maxlen=REMEMBERED_CUTS)
 troubles: Final[deque[Trouble]] = deque(maxlen=REMEMBERED_CUTS)
+detached: Final[OrderedDict[Position, list[Cut]]] = OrderedDict()
+"""The first cuts at each place where something was detached, with the leaves behind it."""
 optimizers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 plain_parts: Final[weakref.WeakKeyDictionary[Any, dict[str, Position]]] = (
     weakref.WeakKeyDictionary()
@@ -82,6 +87,21 @@ def note_pass(place: Position, roots: Any, returned: bool) -> None:
     for watcher in watchers:
         watcher(roots)
     passes.append(Pass(*place, next_stamp(), tuple(map(weakref.ref, roots)), returned))
+
+
+def note_detached(place: Position, tensor: Any) -> None:
+    """Note that a tensor was detached, and the first times also which leaves are behind it.
+
+    A program detaches at the same place in each step, and the leaves are most often the same: so
+    the graph is looked through twice for each place, and not each time.
+    """
+    note_cut(place, "detach", CUT_DETACH, [tensor], deep=False)
+    times = detached.setdefault(place, [])
+    if len(times) < LOOKS_AT_A_PLACE:
+        leaves = leaves_behind(tensor, NODES_LOOKED_AT_ONCE)
+        times.append(Cut(*place, "detach", CUT_DETACH, tuple(map(weakref.ref, leaves))))
+        if len(detached) > REMEMBERED_PLACES:
+            detached.popitem(last=False)
 
 
 def note_cut(place: Position, op: str, reason: str, tensors: Any, deep: bool = True) -> None:

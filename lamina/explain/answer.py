@@ -32,7 +32,12 @@ def why(tensor: Tensor) -> Explanation:
     """
     if not isinstance(tensor, Tensor):
         raise _not_a_tensor(tensor)
-    subject = Subject(tensor)
+    return explanation_of(tensor)
+
+
+def explanation_of(tensor: Tensor, name: str | None = None) -> Explanation:
+    """What `why` answers; `name` is what to call the tensor, where whoever asks knows better."""
+    subject = Subject(tensor, name)
     if not tensor.requires_grad:
         return explain_untracked(subject)
     if subject.node is not None:

@@ -21,8 +21,9 @@ from lamina.explain.holders import Holding, consumers, holding_of
 class Subject:
     """A tensor, what the program calls it, and what surrounds it."""
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, name: str | None = None) -> None:
         self.tensor = tensor
+        self._given_name = name
         frame = user_frame(sys._getframe(1))
         self._frame = frame
         self.asked_at = place_of(frame.f_code, frame.f_lasti)
@@ -31,6 +32,8 @@ class Subject:
     @cached_property
     def plain_name(self) -> str | None:
         """The tensor's name in the program."""
+        if self._given_name is not None:
+            return self._given_name
         text = self.asked_at.expression
         if text.rpartition("why(")[0][-1:] in ("", "."):
             given = next(iter(argument_names(self.asked_at)), "")

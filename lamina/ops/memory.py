@@ -16,7 +16,7 @@ from lamina.core.modes import state
 from lamina.core.op import offer
 from lamina.core.origins import CUT_DETACH
 from lamina.core.provenance import here
-from lamina.core.records import note_cut
+from lamina.core.records import note_detached
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, cell_of, root_of, set_array, wrap
 from lamina.core.versions import INFERENCE
@@ -95,7 +95,7 @@ def detach(input: Tensor) -> Tensor:
     place = here()
     if input.requires_grad:
         made = wrap(input._array, (*place, "detach", CUT_DETACH, None), Tensor)
-        note_cut(place, "detach", CUT_DETACH, [input], deep=False)
+        note_detached(place, input)
     else:
         made = wrap(input._array, (*place, "detach", None, root_of(input)), Tensor)
     if input._cell is INFERENCE:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from lamina.core.tensor import Tensor
-from lamina.errors import NotSupported
 from lamina.ops.creation import full_like
 from lamina.optim.elementwise import ElementwiseOptimizer, number_of, one_number
-from lamina.optim.settings import check_lr, check_nonnegative
+from lamina.optim.settings import check_lr, check_nonnegative, check_variants
 from lamina.optim.updates import Formula
 
 __all__ = ["Adagrad"]
@@ -76,10 +75,7 @@ class Adagrad(ElementwiseOptimizer):
             initial_accumulator_value=initial_accumulator_value,
             eps=eps,
         )
-        if fused and differentiable:
-            raise NotSupported("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise NotSupported("`fused` and `foreach` cannot be `True` together.")
+        check_variants(fused, foreach, differentiable)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,

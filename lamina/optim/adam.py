@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from lamina.core.tensor import Tensor
 from lamina.ops.creation import zeros_like
 from lamina.optim.elementwise import ElementwiseOptimizer, number_of, one_number
-from lamina.optim.settings import check_betas, check_lr, check_nonnegative
+from lamina.optim.settings import check_betas, check_lr, check_nonnegative, check_variants
 from lamina.optim.updates import Formula
 
 __all__ = ["Adam", "AdamW"]
@@ -65,6 +65,7 @@ class Adam(ElementwiseOptimizer):
     ) -> None:
         check_lr(lr)
         check_betas(betas)
+        check_variants(fused, foreach, differentiable)
         check_nonnegative(eps=eps, weight_decay=weight_decay)
         defaults = {
             "lr": lr,

@@ -78,6 +78,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if self._in_step:
             return step(self, *args, **kwargs)
         self._in_step = True
+        args = (self, *args)  # as hooks see them, and may return them changed
         try:
             for hook in [*_pre_hooks_everywhere.values(), *self._optimizer_step_pre_hooks.values()]:
                 changed = hook(self, args, kwargs)
@@ -89,7 +90,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"but got {changed!r}"
                     )
                 args, kwargs = changed
-            result = step(self, *args, **kwargs)
+            result = step(*args, **kwargs)
             self._opt_called = True
             post_hooks = self._optimizer_step_post_hooks.values()
             for hook in [*post_hooks, *_post_hooks_everywhere.values()]:

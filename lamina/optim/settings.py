@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lamina.core.tensor import Tensor
-from lamina.errors import OptimizerArgumentError
+from lamina.errors import NotSupported, OptimizerArgumentError
 
-__all__ = ["check_betas", "check_lr", "check_nonnegative"]
+__all__ = ["check_betas", "check_lr", "check_nonnegative", "check_variants"]
 
 
 def check_lr(lr: Any, message: str = "Invalid learning rate: {}") -> None:
@@ -19,6 +19,14 @@ def check_lr(lr: Any, message: str = "Invalid learning rate: {}") -> None:
         )
     if not isinstance(lr, Tensor) and not lr >= 0:
         raise OptimizerArgumentError(message.format(lr), help=["lr must be >= 0"])
+
+
+def check_variants(fused: Any, foreach: Any, differentiable: bool) -> None:
+    """Refuse the ways of computing a step that exclude each other."""
+    if fused and differentiable:
+        raise NotSupported("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise NotSupported("`fused` and `foreach` cannot be `True` together.")
 
 
 def check_nonnegative(**settings: Any) -> None:

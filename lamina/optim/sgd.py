@@ -7,7 +7,7 @@ from typing import Any
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
 from lamina.optim.optimizer import Optimizer
-from lamina.optim.settings import check_lr, check_nonnegative
+from lamina.optim.settings import check_lr, check_nonnegative, check_variants
 from lamina.optim.updates import Row, Update
 
 __all__ = ["SGD"]
@@ -61,6 +61,7 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         check_lr(lr)
+        check_variants(fused, foreach, differentiable)
         check_nonnegative(momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise OptimizerArgumentError(

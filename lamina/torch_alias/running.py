@@ -19,11 +19,12 @@ class CannotRun(Exception):
     """There is no such program; the text says what is missing."""
 
 
-def run_script(path: str, arguments: Sequence[str]) -> None:
+def run_script(path: str, arguments: Sequence[str], is_aliased: bool = True) -> None:
     """Run a file, or the `__main__` of a folder or zip file.
 
     As under `python path arguments`: `sys.argv`, `sys.path[0]`, the module `__main__` and the
-    traceback are the program's own. Whatever it raises is raised, `SystemExit` too.
+    traceback are the program's own. Whatever it raises is raised, `SystemExit` too. Without
+    `is_aliased`, `torch` is PyTorch.
 
     Raises:
         CannotRun: If there is nothing to run at `path`.
@@ -32,22 +33,22 @@ def run_script(path: str, arguments: Sequence[str]) -> None:
         spec = PathFinder.find_spec("__main__", [path])
         if spec is None:
             raise CannotRun(f"can't find '__main__' module in {path!r}")
-        _start(path, arguments, os.path.abspath(path))
+        _start(path, arguments, os.path.abspath(path), is_aliased)
         _run(spec, None)
         return
     absolute = os.path.abspath(path)
     _check_readable(absolute)
-    _start(path, arguments, os.path.dirname(os.path.realpath(path)))
+    _start(path, arguments, os.path.dirname(os.path.realpath(path)), is_aliased)
     _run(None, SourceFileLoader("__main__", absolute))
 
 
-def run_module(name: str, arguments: Sequence[str]) -> None:
+def run_module(name: str, arguments: Sequence[str], is_aliased: bool = True) -> None:
     """Run a module by its name, or a package's `__main__`, as under `python -m name arguments`.
 
     Raises:
         CannotRun: If there is no module of that name.
     """
-    _start("-m", arguments, os.getcwd())
+    _start("-m", arguments, os.getcwd(), is_aliased)
     spec = _spec_of(name)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _spec_of(f"{name}.__main__")
@@ -73,9 +74,10 @@ def _check_readable(path: str) -> None:
         raise CannotRun(text) from None
 
 
-def _start(name: str, arguments: Sequence[str], folder: str) -> None:
-    """Python's state at the start of a program, with Lamina for `torch`."""
-    install()
+def _start(name: str, arguments: Sequence[str], folder: str, is_aliased: bool) -> None:
+    """Python's state at the start of a program, with Lamina for `torch` unless told otherwise."""
+    if is_aliased:
+        install()
     sys.argv[:] = [name, *arguments]
     if not sys.flags.safe_path:  # `python -P`
         sys.path[0] = folder

@@ -214,6 +214,18 @@ def test_step_hooks():
     assert order == ["everywhere", "before", "after", "after"]
 
 
+def test_a_hook_may_change_the_arguments():
+    """It sees them as PyTorch's do: the optimizer is the first."""
+    made = SGD([leaf()], lr=0.1)
+
+    def give(optimizer, args, kwargs):
+        assert args == (made,)
+        return (optimizer, lambda: 5.0), kwargs
+
+    made.register_step_pre_hook(give)
+    assert made.step() == 5.0
+
+
 def test_step_hooks_run_once_for_a_subclass_that_calls_super():
     class Louder(SGD):
         def step(self, closure=None):

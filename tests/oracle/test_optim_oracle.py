@@ -282,6 +282,8 @@ WRONG = [
     ("Adagrad", {"initial_accumulator_value": -1.0}),
     ("Adagrad", {"fused": True, "differentiable": True}),
     ("Adagrad", {"fused": True, "foreach": True}),
+    ("SGD", {"fused": True, "foreach": True}),
+    ("AdamW", {"fused": True, "differentiable": True}),
     ("Adadelta", {"rho": 1.5}),
     ("Adamax", {"betas": (1.0, 0.9)}),
     ("RMSprop", {"alpha": -1.0}),

@@ -167,7 +167,8 @@ def _by_source(text: str, source: str | None) -> str:
 
 def cut_from(tensor: Any) -> records.Cut | None:
     """The latest recorded place where values of a tensor left the graph."""
-    found = (cut for cut in reversed(records.cuts) if any(ref() is tensor for ref in cut.sources))
+    cuts = [*(cut for cuts in records.detached.values() for cut in cuts), *records.cuts]
+    found = (cut for cut in reversed(cuts) if any(ref() is tensor for ref in cut.sources))
     return next(found, None)
 
 

@@ -1,0 +1,60 @@
+"""`lamina doctor`: runs a program, and reports what is wrong with it."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections import Counter
+from collections.abc import Callable
+
+from lamina.doctor.findings import Finding
+from lamina.doctor.library import Library
+from lamina.doctor.own_library import OwnLibrary
+from lamina.doctor.torch_library import TorchLibrary
+from lamina.doctor.watching import Doctor, say
+
+
+def watch(run: Callable[[], None], is_torch: bool, is_strict: bool) -> int:
+    """Run a program under the doctor's eyes.
+
+    Findings go to stderr as they are made, and the report when all is over: behind the traceback,
+    if the program fails.
+
+    Args:
+        run: Runs the program.
+        is_torch: Whether the program's library is the real PyTorch.
+        is_strict: Whether findings make the exit status 1.
+
+    Returns:
+        The exit status, where the program itself raises nothing.
+    """
+    library: Library = TorchLibrary() if is_torch else OwnLibrary()
+    doctor = Doctor(say, library)
+    atexit.register(_report, doctor)
+    with doctor:
+        run()
+    return 1 if is_strict and doctor.findings else 0
+
+
+def _report(doctor: Doctor) -> None:
+    lines = [_summary(doctor.findings, doctor.steps, doctor.passes)]
+    for finding in doctor.findings:
+        where = next((place for place, _ in finding.notes if place is not None), None)
+        lines.append(f"  {finding.fault.value}" + (f": {where}" if where is not None else ""))
+    failures = Counter(f"{type(error).__name__}: {error}" for error in doctor.failures)
+    for text, times in failures.items():
+        lines.append(f"  the doctor could not look at everything ({times} times): {text}")
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _summary(findings: list[Finding], steps: int, passes: int) -> str:
+    seen = f"{_count(passes, 'backward pass', 'backward passes')}, {_count(steps, 'step', 'steps')}"
+    if not passes:
+        return "doctor: there was no backward pass to look at"
+    if not findings:
+        return f"doctor: nothing is wrong, as far as can be seen ({seen})"
+    return f"doctor: {_count(len(findings), 'finding', 'findings')} ({seen})"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

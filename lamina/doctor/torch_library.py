@@ -1,0 +1,128 @@
+"""PyTorch's own programs, as the doctor sees them: what can be known from outside."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any, final
+
+import numpy as np
+
+from lamina.core.names import name_of
+from lamina.core.provenance import internal_files
+from lamina.doctor.events import Events
+from lamina.doctor.library import Library, walked
+from lamina.errors import Place
+from lamina.explain import Explanation
+
+
+@final
+class TorchLibrary(Library):
+    """The real PyTorch.
+
+    Raises:
+        ImportError: If it is not installed.
+    """
+
+    def __init__(self) -> None:
+        self._torch: Any = importlib.import_module("torch")
+        self._folder = str(Path(str(self._torch.__file__)).parent)
+        self.tensor_type = self._torch.Tensor
+        self.module_type = self._torch.nn.Module
+
+    def watch(self, events: Events) -> ExitStack:
+        stack, torch = ExitStack(), self._torch
+        optimizers: Any = importlib.import_module("torch.optim.optimizer")
+        modules: Any = importlib.import_module("torch.nn.modules.module")
+        for handle in (
+            optimizers.register_optimizer_step_pre_hook(lambda o, a, k: events.before_step(o)),
+            optimizers.register_optimizer_step_post_hook(lambda o, a, k: events.after_step(o)),
+            modules.register_module_forward_pre_hook(lambda m, args: events.enter(m)),
+            modules.register_module_forward_hook(
+                lambda m, args, output: events.leave(m, output), always_call=True
+            ),
+        ):
+            stack.callback(handle.remove)
+        run = torch.autograd.backward
+
+        def watched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            events.backward([tensors] if isinstance(tensors, torch.Tensor) else list(tensors))
+            return run(tensors, *args, **kwargs)
+
+        # Nothing else tells that a pass begins; `Tensor.backward` comes here too.
+        torch.autograd.backward = watched
+        stack.callback(setattr, torch.autograd, "backward", run)
+        return stack
+
+    def position(self) -> Any:
+        frame = self._user_frame()
+        return frame.f_code, frame.f_lasti
+
+    def _user_frame(self) -> FrameType:
+        """The nearest frame that is neither Lamina's nor PyTorch's."""
+        start: FrameType | None = sys._getframe(1)
+        frame = start
+        while frame is not None and self._is_internal(frame.f_code.co_filename):
+            frame = frame.f_back
+        found = frame or start
+        assert found is not None
+        return found
+
+    def _is_internal(self, file: str) -> bool:
+        return file in internal_files or file.startswith(self._folder)
+
+    def values(self, tensor: Any) -> Any:
+        if tensor.layout is not self._torch.strided or tensor.is_meta:
+            return None
+        found = tensor.detach()
+        if found.dtype in (self._torch.bfloat16, self._torch.float16):
+            found = found.float()
+        try:
+            return np.asarray(found.cpu().numpy())
+        except (RuntimeError, TypeError):  # a dtype that NumPy has not
+            return None
+
+    def is_recording(self) -> bool:
+        return bool(self._torch.is_grad_enabled())
+
+    def is_computed(self, tensor: Any) -> bool:
+        return tensor.grad_fn is not None
+
+    def nodes_behind(self, tensor: Any) -> list[Any]:
+        return [] if tensor.grad_fn is None else walked(tensor.grad_fn, _next_of)
+
+    def node_place(self, node: Any) -> Place | None:
+        return None
+
+    def operand_shapes(self, node: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        return None  # nodes do not keep them
+
+    def hidden_nan(self, root: Any) -> tuple[str, Place] | None:
+        return None  # nodes do not know where they were made
+
+    def age(self, node: Any) -> int:
+        return int(node._sequence_nr())
+
+    def age_now(self) -> int:
+        made = self._torch.ones((), requires_grad=True) * 1
+        return self.age(made.grad_fn)
+
+    def is_never_reached(self, tensor: Any) -> bool:
+        return False  # a gradient that was there and was cleared leaves no trace
+
+    def explain(self, tensor: Any, name: str | None = None) -> Explanation | None:
+        return None
+
+    def name(self, tensor: Any) -> str | None:
+        return name_of(tensor, self._user_frame())
+
+    def built_at(self, optimizer: Any) -> Place | None:
+        return None
+
+
+def _next_of(node: Any) -> list[Any]:
+    found = [other for other, _ in node.next_functions if other is not None]
+    return [other for other in found if other.next_functions]
