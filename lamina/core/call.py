@@ -29,6 +29,7 @@ from lamina.core.tensor import (
 )
 from lamina.core.views import refresh
 from lamina.devices import CPU, current_recorder, device_of
+from lamina.devices.batched import recorded
 
 
 def operation(
@@ -207,4 +208,4 @@ def _lift(recorder: Any, value: Any) -> Any:
     """While a step is captured: what stands for a concrete array in the program."""
     if isinstance(value, list):
         return [_lift(recorder, item) for item in value]
-    return recorder.input(value) if is_array(value) else value
+    return recorded(value, recorder) if is_array(value) else value

@@ -26,6 +26,7 @@ from lamina.core.saved import lift_saved
 from lamina.core.tensor import Tensor, set_array, wrap
 from lamina.core.views import inherits_flag
 from lamina.devices import NoValues, current_recorder
+from lamina.devices.batched import recorded
 
 
 def key_of(edge: Any) -> Any:
@@ -281,7 +282,7 @@ class GeneralRun:
         if tensor is None or self.create_graph:
             return tensor
         array = tensor._array
-        return array if self.recorder is None else self.recorder.input(array)
+        return array if self.recorder is None else recorded(array, self.recorder)
 
 
 def _pop_equal(queue: list[Any]) -> Any:

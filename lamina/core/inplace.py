@@ -34,6 +34,7 @@ from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import refresh, replay
 from lamina.devices import current_recorder
+from lamina.devices.batched import recorded
 
 
 def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..., Any]:
@@ -227,7 +228,7 @@ def _write(name: str, target: Tensor, result: Any) -> None:
     if door.is_watched and state.mappings:
         note_before_write(target)
     if door.is_watched and (recorder := current_recorder()) is not None:
-        array, result = recorder.input(array), recorder.input(result)
+        array, result = recorded(array, recorder), recorded(result, recorder)
     np.copyto(array, result, casting="unsafe")
     note_written(target)
 

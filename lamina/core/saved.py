@@ -19,6 +19,7 @@ from lamina.core.op import raw, traced
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
+from lamina.devices.batched import recorded
 
 HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -162,7 +163,7 @@ def _lifted(node: Node, entry: Any, recorder: Any) -> Any:
         return tuple(_lifted(node, item, recorder) for item in entry)
     if not isinstance(entry, Tensor | KeptResult | Packed):
         return entry
-    array = recorder.input(unpack(node, entry, raw))
+    array = recorded(unpack(node, entry, raw), recorder)
     return KeptResult(wrap(array, None), 0)
 
 

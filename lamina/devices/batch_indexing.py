@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina.devices.batch_rules import at_rank, full, further, rule_for, view
-from lamina.devices.batched import Batch, BatchedArray, NeedsSamples, belongs, looped
+from lamina.devices.batched import Batch, BatchedArray, belongs, differs, looped
 from lamina.devices.dispatched import DispatchedArray, get_item, set_item
 
 
@@ -47,7 +47,7 @@ def _with_positions(batch: Batch, entries: list[Any]) -> list[Any]:
     for entry in entries:
         if _is_mask(entry):
             if belongs(entry, batch):
-                raise NeedsSamples("indexing with a mask")
+                raise differs(batch, "indexing with a mask")
             found += np.nonzero(entry)
         else:
             found.append(np.asarray(entry) if isinstance(entry, list | range) else entry)

@@ -224,20 +224,18 @@ def _split(batch: Batch, function: Any, ary: Any, indices_or_sections: Any, axis
 
 @rule_for(np.reshape)
 def _reshaped(
-    batch: Batch, function: Any, a: Any, shape: Any = None, order: Any = "C", **more: Any
+    batch: Batch, function: Any, a: Any, shape: Any = None, order: Any = "C", **options: Any
 ) -> Any:
-    if order != "C" or more:
-        return looped(batch, function, a, shape, order, **more)
+    if order != "C":
+        return looped(batch, function, a, shape, order, **options)
     shape = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if -1 in shape:
-        # Of an empty batch, or one of empty samples, the length could not be told from the whole.
-        known = np.empty(a.shape, bool) if a.size == 0 else np.broadcast_to(True, a.shape)
-        shape = known.reshape(shape).shape if a.size == 0 else _resolved(shape, a.size)
-    return view(a, a.values.reshape((batch.size, *shape)))
+        shape = _resolved(shape, a.size)
+    return view(a, a.values.reshape((batch.size, *shape), **options))
 
 
 def _resolved(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """A shape with -1 replaced by what is left of the size; left as it is where none fits."""
+    """A shape with -1 replaced by what is left of the size."""
     rest = 1
     for length in shape:
         rest *= 1 if length == -1 else length

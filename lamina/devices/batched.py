@@ -27,6 +27,7 @@ from lamina.devices.dispatched import (
     set_item,
     visit,
 )
+from lamina.errors import InvalidArgument
 
 BatchRule = Callable[..., Any]
 
@@ -69,6 +70,19 @@ class Batch:
         self.size = size
         self.serial = next(self._serials)
         self.is_active = True
+
+
+def differs(batch: Batch, operation: str) -> BaseException:
+    """What to raise where the answer is another for each sample.
+
+    Once the mapped function has returned, nobody can run it again.
+    """
+    if batch.is_active:
+        return NeedsSamples(operation)
+    return InvalidArgument(
+        f"{operation} is another for each sample: this tensor is from inside a vmap that has ended",
+        help=["return the tensor from the mapped function, and use what vmap returns"],
+    )
 
 
 @final
@@ -146,13 +160,13 @@ class BatchedArray(DispatchedArray):
         return self._apply(function, inputs, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise NeedsSamples("conversion to a NumPy array")
+        raise differs(self.batch, "conversion to a NumPy array")
 
     def _knows(self, kind: type) -> bool:
         return issubclass(kind, np.ndarray | DispatchedArray)
 
     def _read(self, operation: str) -> NoReturn:
-        raise NeedsSamples(operation)
+        raise differs(self.batch, operation)
 
     def _apply(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -174,7 +188,7 @@ class BatchedArray(DispatchedArray):
                 return result
             return replace(result, _ARRAYS, lambda values: _same(values, batch, ours))
         if writes_into_same(batch, function, args, kwargs):
-            raise NeedsSamples("writing into memory that all samples share")
+            raise differs(batch, "writing into memory that all samples share")
         if shared:
             args, kwargs = replace(args, _OURS, unwrap), replace(kwargs, _OURS, unwrap)
         owner: Any = getattr(function, "__self__", None)
@@ -266,15 +280,15 @@ def _joined(batch: Batch, results: list[Any], name: str) -> Any:
     first = results[0]
     if isinstance(first, tuple | list):
         if any(len(result) != len(first) for result in results):
-            raise NeedsSamples(f"the number of results of {name}")
+            raise differs(batch, f"the number of results of {name}")
         parts = [_joined(batch, list(column), name) for column in zip(*results, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if isinstance(first, _ARRAYS):
         if any(result.shape != first.shape for result in results):
-            raise NeedsSamples(f"the shape of the result of {name}")
+            raise differs(batch, f"the shape of the result of {name}")
         return BatchedArray(np.stack(results), batch)
     if any(result != first for result in results):
-        raise NeedsSamples(f"the result of {name}")
+        raise differs(batch, f"the result of {name}")
     return first
 
 
@@ -333,6 +347,13 @@ def lift_array(array: Any, batch: Batch) -> Any:
     if _is_inner(array, batch):
         return _below(array, lambda held, shifts: lift_array(held, batch))
     return BatchedArray(array, batch, is_same=True)
+
+
+def recorded(array: Any, recorder: Any) -> Any:
+    """What stands for an array in a program being captured; batches hold that."""
+    if array.__class__ is BatchedArray:
+        return _below(array, lambda held, shifts: recorded(held, recorder))
+    return recorder.input(array)
 
 
 def total_of(array: Any, batch: Batch) -> Any:

@@ -118,6 +118,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L310  CreateGraphWarning
     |-- L311  CheckpointWarning
     |-- L711  DoubtfulValue
+    |-- L713  LoopedMapWarning
     |-- L904  CaptureWarning
     |-- L1005  DatasetWarning
 
@@ -219,6 +220,7 @@ from .values import (
     InvalidValue,
     LayerMismatch,
     LinAlgError,
+    LoopedMapWarning,
     MatmulShapeMismatch,
     NegativeSize,
     NotAScalar,
@@ -325,6 +327,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L710": InvalidArgument,
     "L711": DoubtfulValue,
     "L712": UnknownStrategy,
+    "L713": LoopedMapWarning,
     "L801": WrongNumberOfGradients,
     "L802": InvalidGradient,
     "L803": LegacyFunction,
@@ -409,6 +412,7 @@ __all__ = [
     "LeafModified",
     "LegacyFunction",
     "LinAlgError",
+    "LoopedMapWarning",
     "MatmulShapeMismatch",
     "MissingAttribute",
     "MissingExtra",

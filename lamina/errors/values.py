@@ -292,6 +292,21 @@ class UnknownStrategy(LaminaError, AssertionError):
 
 
 @final
+class LoopedMapWarning(LaminaWarning):
+    """A mapped function asks for what differs between samples, so it runs once for each.
+
+    Given only if `torch.func.warn_of_loops()` asked for it.
+
+    Warns:
+        torch.func.warn_of_loops(); torch.vmap(lambda x: x if x > 0 else -x)(torch.ones(2))
+    Works:
+        torch.func.warn_of_loops(); torch.vmap(lambda x: torch.where(x > 0, x, -x))(torch.ones(2))
+    """
+
+    code = "L713"
+
+
+@final
 class DoubtfulValue(LaminaWarning):
     """A result can be computed, but is hardly what was meant.
 

@@ -113,8 +113,10 @@ def _rows(
     def row(*cotangents: Tensor) -> Any:
         return tuple(tree_flatten(pull(tree_unflatten(cotangents, spec)))[0])
 
-    found = vmap(row, chunk_size=chunk_size, randomness="same")(*units(outputs))
-    return list(found)
+    rows = units(outputs)
+    if len(rows[0]) == 1:  # a single number has one row: a batch of it would only cost time
+        return [gradient.unsqueeze(0) for gradient in row(*[unit[0] for unit in rows])]
+    return list(vmap(row, chunk_size=chunk_size, randomness="same")(*rows))
 
 
 def units(tensors: Sequence[Tensor]) -> list[Tensor]:

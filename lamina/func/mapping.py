@@ -20,6 +20,7 @@ from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import CPU
 from lamina.devices.batched import Batch, NeedsSamples, batches_of, differs_in
+from lamina.func import loops
 from lamina.func import mapping_checks as checks
 from lamina.ops import batching
 from lamina.utils._pytree import PyTreeSpec, tree_flatten, tree_unflatten
@@ -130,7 +131,8 @@ def _mapped(call: _Call) -> Any:
     mapping = Mapping(call.size, call.randomness, Batch(call.size))
     try:
         return _all_at_once(call, mapping)
-    except NeedsSamples:
+    except NeedsSamples as need:
+        loops.tell(call.func, call.size, need)
         mapping.undo()
         if before is not None:
             stream.set_state(before)

@@ -10,9 +10,10 @@ from lamina import errors
 from lamina.core import blame
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
+from lamina.nn.channel_normalization import _BatchNorm
 from lamina.nn.module import Module
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 Tensors = Mapping[str, Tensor]
 
@@ -202,3 +203,23 @@ def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
         )
     made: Tensor = traced.stack(tensors).detach()
     return made.requires_grad_(wants)
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Have all batch normalization in a module go without running statistics; the same module.
+
+    Running statistics are changed in place by every call, which a `vmap` can only do sample by
+    sample. Without them, layers normalize by the batch that they see, in evaluation too.
+
+    >>> import lamina
+    >>> layer = lamina.func.replace_all_batch_norm_modules_(lamina.nn.BatchNorm1d(3))
+    >>> layer.running_mean is None
+    True
+    """
+    for part in root.modules():
+        if isinstance(part, _BatchNorm):
+            part.running_mean = None
+            part.running_var = None
+            part.num_batches_tracked = None
+            part.track_running_stats = False
+    return root

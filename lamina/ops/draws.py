@@ -27,6 +27,10 @@ def draw(
     shape = tuple(shape)
     if door.is_watched and state.mappings:
         return _draw_for_samples(method, function, shape, kind, place, args)
+    return _drawn(function, shape, kind, place, args)
+
+
+def _drawn(function: Any, shape: tuple[int, ...], kind: Any, place: device, args: Any) -> Any:
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
     if place.type == "meta":
@@ -84,11 +88,10 @@ def _draw_for_samples(
     sizes = tuple([batch.size for batch in batches])
     if method == "shuffled":
         count = math.prod(sizes)
-        array: Any = np.stack([function(shape, kind, *args) for _ in range(count)])
-        array = array.reshape(*sizes, *shape)
+        parts = [_drawn(function, shape, kind, place, args) for _ in range(count)]
+        array: Any = np.stack(parts).reshape(*sizes, *shape)
     else:
-        array = function((*sizes, *shape), kind, *args)
-    array = array if place is CPU else backend_of(place).constant(array)
+        array = _drawn(function, (*sizes, *shape), kind, place, args)
     for batch in batches:
         array = BatchedArray(array, batch)
     return array

@@ -238,6 +238,36 @@ def test_a_gradient_by_what_was_captured_is_that_of_each_sample():
     assert lamina.equal(found, X)
 
 
+def test_loops_are_told_once_for_each_place_if_asked():
+    def choose(x):
+        return x if x.sum() > 0 else -x
+
+    lamina.vmap(choose)(X)  # nothing is said: a warning would be an error here
+    lamina.func.warn_of_loops()
+    try:
+        with pytest.warns(UserWarning, match=r"once for each of 3 samples: bool\(\)") as caught:
+            [lamina.vmap(choose)(X) for _ in range(2)]
+        assert len(caught) == 1
+        assert "x.sum() > 0" in str(caught[0].message)
+    finally:
+        lamina.func.warn_of_loops(False)
+
+
+def test_a_tensor_that_left_the_mapped_function_says_so():
+    kept = []
+    lamina.vmap(lambda x: kept.append(x) or x)(X)
+    with pytest.raises(RuntimeError, match="from inside a vmap that has ended"):
+        kept[0].tolist()
+
+
+def test_compiled_maps_give_the_same():
+    def each(x):
+        return (x * 2).sin().sum()
+
+    compiled = lamina.compile(lamina.vmap(lamina.func.grad(each)))
+    assert lamina.allclose(compiled(X), 2 * (X * 2).cos())
+
+
 def test_results_of_several_shapes_are_an_error_with_both():
     with pytest.raises(RuntimeError, match="they can't lie in one tensor") as caught:
         lamina.vmap(lambda x: x[x > 1])(X)

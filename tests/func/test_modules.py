@@ -75,6 +75,20 @@ def tied_weights(torch):
 
 
 @case
+def batch_normalization_without_statistics(torch):
+    model = torch.nn.Sequential(
+        torch.nn.BatchNorm1d(3), torch.nn.InstanceNorm1d(3, track_running_stats=True)
+    )
+    same = torch.func.replace_all_batch_norm_modules_(model)
+    return (
+        same is model,
+        [layer.track_running_stats for layer in model],
+        [layer.running_var is None for layer in model],
+        model[0].eval()(rows(torch)),
+    )
+
+
+@case
 def mistakes(torch):
     model, x = network(torch), rows(torch)
     call, stack = torch.func.functional_call, torch.func.stack_module_state
