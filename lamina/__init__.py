@@ -175,7 +175,7 @@ if TYPE_CHECKING:
     )
     from lamina.compiler import compile
     from lamina.devices.thread_count import get_num_threads, set_num_threads
-    from lamina.explain import why
+    from lamina.explain import summary, why
     from lamina.func import vmap
     from lamina.io import load, save
     from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
@@ -203,11 +203,12 @@ if TYPE_CHECKING:
     )
     from lamina.storage import TypedStorage, UntypedStorage, is_storage
     from lamina.torch_alias import as_torch
+    from lamina.utils.progress import progress
 
 _NAMESPACES = frozenset({
-    "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "explain", "fft", "func",
-    "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random", "serialization",
-    "signal", "special", "storage", "utils",
+    "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "doctor", "explain", "fft",
+    "func", "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random",
+    "serialization", "signal", "special", "storage", "utils",
 })
 _CHAPTERS = {
     "lamina.amp.autocast_mode": (
@@ -226,7 +227,7 @@ _CHAPTERS = {
     ),
     "lamina.compiler": "compile",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
-    "lamina.explain": "why",
+    "lamina.explain": "summary why",
     "lamina.func": "vmap",
     "lamina.io": "load save",
     "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
@@ -252,6 +253,7 @@ _CHAPTERS = {
     ),
     "lamina.storage": "TypedStorage UntypedStorage is_storage",
     "lamina.torch_alias": "as_torch",
+    "lamina.utils.progress": "progress",
 }
 _HOMES = {name: home for home, names in _CHAPTERS.items() for name in names.split()}
 
@@ -351,28 +353,28 @@ __all__ = [
     "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr",
     "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi",
     "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive",
-    "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg",
-    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
-    "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder", "repeat_interleave",
-    "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round",
-    "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save", "scalar_tensor", "scatter",
-    "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_scatter", "selu",
-    "selu_", "serialization", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-    "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
-    "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions",
-    "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit",
-    "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "sort", "special", "split",
-    "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze", "squeeze_copy",
-    "stack", "std", "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "svd",
-    "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tanh",
-    "tensor", "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk", "trace",
-    "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices",
-    "triu", "triu_indices", "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "unbind",
-    "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unsafe_chunk",
-    "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "view_as_complex",
-    "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "why", "xlogy", "zeros",
-    "zeros_like",
+    "pow", "prelu", "preserve_format", "prod", "progress", "promote_types", "put", "qr", "quantile",
+    "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
+    "randperm", "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder",
+    "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm",
+    "roll", "rot90", "round", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save",
+    "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
+    "select_scatter", "selu", "selu_", "serialization", "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
+    "set_autocast_enabled", "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype",
+    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads",
+    "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign",
+    "signal", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "sort",
+    "special", "split", "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze",
+    "squeeze_copy", "stack", "std", "std_mean", "stft", "storage", "strided", "sub", "subtract",
+    "sum", "summary", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take",
+    "take_along_dim", "tan", "tanh", "tensor", "tensor_split", "tensordot", "threshold",
+    "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz",
+    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
+    "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var",
+    "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack",
+    "where", "why", "xlogy", "zeros", "zeros_like",
 ]

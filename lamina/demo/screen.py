@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from typing import TextIO, TypeVar, final
+
+from lamina.utils.progress import Progress
 
 Item = TypeVar("Item")
 
 BOLD, DIM, GREEN, CYAN, RESET = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
-BAR_WIDTH = 30
-SECONDS_BETWEEN_DRAWS = 0.05
 
 
 @final
@@ -62,23 +61,4 @@ class Screen:
 
     def bar(self, items: Iterable[Item], count: int, label: str) -> Iterator[Item]:
         """Go through items with a progress bar (on a terminal), or a line at the end."""
-        is_terminal = self._progress.isatty()
-        started = drawn = time.monotonic()
-        for done, item in enumerate(items):
-            now = time.monotonic()
-            if is_terminal and (now - drawn > SECONDS_BETWEEN_DRAWS or not done):
-                self._draw(label, done, count, now - started)
-                drawn = now
-            yield item
-        seconds = time.monotonic() - started
-        if is_terminal:
-            self._draw(label, count, count, seconds)
-            print(file=self._progress)
-        else:
-            print(f"{label}: {count} steps in {seconds:.1f} s", file=self._progress)
-
-    def _draw(self, label: str, done: int, count: int, seconds: float) -> None:
-        filled = BAR_WIDTH * done // max(count, 1)
-        bar = "#" * filled + "-" * (BAR_WIDTH - filled)
-        text = f"\r{label} [{bar}] {done}/{count}  {seconds:4.1f} s"
-        print(text, end="", file=self._progress, flush=True)
+        yield from Progress(items, count, label, self._progress)

@@ -13,11 +13,18 @@ from lamina.explain.explanation import Explanation
 
 if TYPE_CHECKING:
     from lamina.explain.graphs import Graph, graph
+    from lamina.explain.summaries import summary
 
-__all__ = ["Cause", "Explanation", "Graph", "graph", "why"]
+_HOMES = {
+    "Graph": "lamina.explain.graphs",
+    "graph": "lamina.explain.graphs",
+    "summary": "lamina.explain.summaries",
+}
+
+__all__ = ["Cause", "Explanation", "Graph", "graph", "summary", "why"]
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("Graph", "graph"):
-        return getattr(_importlib.import_module("lamina.explain.graphs"), name)
+    if name in _HOMES:
+        return getattr(_importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'lamina.explain' has no attribute {name!r}")
