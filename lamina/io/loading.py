@@ -173,7 +173,7 @@ def _load_other(
         return load_legacy(file, name, map_location, weights_only, encoding)
     what = "it is neither a zip archive nor in PyTorch's older format"
     if head[257:262] == b"ustar":
-        what = "it is a tar archive, as PyTorch wrote until 2017"
+        what = "it is a tar archive, as PyTorch wrote in its first years"
     elif head.startswith(b"\x80"):
         what = "it is a pickle that torch.save did not write"
     elif head[8:9] == b"{":

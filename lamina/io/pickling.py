@@ -64,6 +64,11 @@ class _StorageClass(NamedTuple):
     name: str
 
 
+_STORAGES: Final = (TypedStorage, UntypedStorage)
+# Most of what a pickler is given; it asks for each of them.
+_ORDINARY: Final = frozenset(
+    {str, int, float, bool, type(None), tuple, list, dict, bytes, OrderedDict}
+)
 _BY_NAME: Final = (_StorageClass, FunctionType, *_NAMED_TYPES)
 
 
@@ -100,6 +105,8 @@ class TensorPickler(pickle._Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """How the values are written that PyTorch has a way of its own for."""
+        if type(obj) in _ORDINARY:
+            return NotImplemented
         if isinstance(obj, Tensor):
             return self._tensor(obj)
         if isinstance(obj, _BY_NAME) and _name_of(obj) is not None:
@@ -152,7 +159,7 @@ class TensorPickler(pickle._Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         """What stands for a storage; None for everything else."""
-        if not isinstance(obj, TypedStorage | UntypedStorage):
+        if type(obj) not in _STORAGES:
             return None
         kind = obj.dtype if isinstance(obj, TypedStorage) else dtypes.uint8
         saved = self._saved(obj, kind)

@@ -3,6 +3,7 @@
 Run as a script for many more of them than the tests take: python -m tests.io.fuzzing 100000
 """
 
+import codecs
 import io
 import os
 import random
@@ -120,6 +121,11 @@ def hostile_files(count, seed):
             yield made_up(chance)
 
 
+def prepare():
+    """Have Python import what `pickletools` decodes old texts with: that is no code of a file's."""
+    codecs.lookup("raw-unicode-escape")
+
+
 def outcome(content, weights_only):
     """The class of error that loading raises; None if it succeeds. Other errors come through."""
     try:
@@ -138,6 +144,7 @@ def main(count):
 
     files = hostile_files(count, int.from_bytes(os.urandom(4)))
     outcome(next(files), False)
+    prepare()
     sys.addaudithook(watch)
     for number, content in enumerate(files):
         try:

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from lamina.errors import FileFormatError, UnsafeFile
-from tests.io.fuzzing import hostile_files, outcome
+from tests.io.fuzzing import hostile_files, outcome, prepare
 
 COUNT = 500
 _watched: list[str] = []
@@ -20,6 +20,7 @@ def _watch(event, arguments):
 def test_damaged_files_do_no_harm():
     global _is_watching
     files = list(hostile_files(COUNT, seed=1))
+    prepare()
     sys.addaudithook(_watch)
     found, slowest = Counter(), 0.0
     for number, content in enumerate(files):
