@@ -36,6 +36,7 @@ def test_two_numbers_have_pytorchs_dtype(function):
         assert described(ours) == described(theirs), pair
 
 
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy.ndarrays:UserWarning")
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_data_has_pytorchs_dtype(name):
     assert described(lamina.tensor(NESTED[name](lamina))) == described(

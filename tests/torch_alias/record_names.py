@@ -24,7 +24,7 @@ PRIVATE = ("torch._C", "torch._dynamo", "torch._utils", "torch._tensor", "torch.
 PRIVATE += ("torch.utils._pytree", "torch.utils._contextlib", "torch._inductor", "torch._ops")
 PRIVATE += ("torch._functorch", "torch._vmap_internals", "torch._prims_common", "torch._logging")
 PRIVATE += ("torch._subclasses", "torch._tensor_str", "torch._jit_internal", "torch._lowrank")
-PRIVATE += ("torch.__config__", "torch.__future__")
+PRIVATE += ("torch.__config__", "torch.__future__", "torch.utils.data._utils")
 TOPS = ("torch.distributed", "torch.fx", "torch.onnx", "torch.export", "torch.package")
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.Generator")
 
@@ -40,7 +40,7 @@ def modules(package):
         if found.ispkg and not found.name.startswith((*LEFT_OUT, *PRIVATE)):
             inner = loaded(found.name)
             yield from modules(inner) if inner else ()
-        elif found.name in (*TOPS, "torch._dynamo"):
+        elif found.name in (*TOPS, "torch._dynamo", "torch.utils.data._utils"):
             for below in pkgutil.iter_modules(loaded(found.name).__path__, found.name + "."):
                 if not below.name.rpartition(".")[2].startswith("_"):
                     yield below.name
