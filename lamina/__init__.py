@@ -17,7 +17,9 @@ from typing import Any as _Any
 
 from lamina import autograd, errors
 from lamina import methods as methods
-from lamina.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from lamina.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
+)
 from lamina.core.layouts import (
     Size, channels_last, channels_last_3d, contiguous_format, layout, memory_format,
     preserve_format, strided,
@@ -154,6 +156,8 @@ from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
 from lamina.version import __version__
 
+newaxis = None
+
 if TYPE_CHECKING:
     from lamina import (
         accelerator, amp, backends, cpu, cuda, distributions, fft, func, hub, io, jit, linalg,
@@ -186,6 +190,7 @@ if TYPE_CHECKING:
     )
     from lamina.ops.covariance import corrcoef, cov
     from lamina.ops.ctc import ctc_loss
+    from lamina.ops.deprecated import eig, lstsq, matrix_rank, solve, symeig
     from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
     from lamina.ops.incomplete_gamma import igamma, igammac
     from lamina.ops.linear_loss import bilinear
@@ -193,6 +198,10 @@ if TYPE_CHECKING:
     from lamina.ops.modified_bessel import i0
     from lamina.ops.normalization import group_norm, layer_norm, rms_norm
     from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
+    from lamina.ops.questions import (
+        get_device, is_conj, is_distributed, is_inference, is_neg, is_nonzero, is_same_size,
+        is_signed, typename,
+    )
     from lamina.ops.patches import (
         channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
     )
@@ -211,6 +220,11 @@ _NAMESPACES = frozenset({
     "serialization", "signal", "special", "storage", "utils",
 })
 _CHAPTERS = {
+    "lamina.ops.deprecated": "eig lstsq matrix_rank solve symeig",
+    "lamina.ops.questions": (
+        "get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed "
+        "typename"
+    ),
     "lamina.amp.autocast_mode": (
         "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
@@ -267,6 +281,10 @@ def __getattr__(name: str) -> _Any:
         functions = _importlib.import_module("lamina.ops.foreach").FOREACH
         if name in functions:
             return functions[name]
+    if name.endswith("_") and not name.startswith("_"):
+        functions = _importlib.import_module("lamina.ops.inplace_functions").INPLACE
+        if name in functions:
+            return functions[name]
     raise AttributeError(f"module 'lamina' has no attribute {name!r}")
 
 
@@ -320,7 +338,7 @@ __all__ = [
     "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "default_generator", "deg2rad", "det",
     "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy",
     "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide", "dot",
-    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
+    "double", "dropout", "dsplit", "dstack", "dtype", "e", "eig", "einsum", "empty", "empty_like",
     "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erfc", "erfinv",
     "errors", "exp", "exp2", "expand_copy", "explain", "expm1", "eye", "feature_alpha_dropout",
     "fft", "fill", "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16",
@@ -328,53 +346,56 @@ __all__ = [
     "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack",
     "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "ge", "geqrf", "ger",
     "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "get_default_device",
-    "get_default_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision",
-    "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater",
-    "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink",
-    "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub", "hypot", "i0",
-    "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy", "index_fill", "index_put",
-    "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner",
-    "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse", "io",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex",
-    "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
-    "is_inference_mode_enabled", "is_storage", "is_tensor", "is_warn_always_enabled", "isclose",
-    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jit",
-    "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less",
-    "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
+    "get_default_dtype", "get_deterministic_debug_mode", "get_device",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
+    "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window",
+    "hann_window", "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit",
+    "hstack", "hub", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add",
+    "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64",
+    "int8", "inverse", "io", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex",
+    "is_conj", "is_deterministic_algorithms_warn_only_enabled", "is_distributed",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg",
+    "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled",
+    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft",
+    "jit", "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp",
+    "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "long", "lt",
-    "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select",
-    "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d",
-    "maximum", "mean", "median", "memory_format", "meshgrid", "min", "minimum", "mm", "mode",
-    "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply", "multiprocessing", "mv",
-    "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
-    "narrow_copy", "native_channel_shuffle", "ne", "neg", "negative", "nn", "no_grad", "nonzero",
-    "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr",
-    "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi",
-    "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive",
-    "pow", "prelu", "preserve_format", "prod", "progress", "promote_types", "put", "qr", "quantile",
+    "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "long", "lstsq",
+    "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter",
+    "masked_select", "matmul", "matrix_exp", "matrix_power", "matrix_rank", "max", "max_pool1d",
+    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min",
+    "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply",
+    "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian",
+    "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg",
+    "negative", "newaxis", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal",
+    "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
+    "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
+    "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow",
+    "prelu", "preserve_format", "prod", "progress", "promote_types", "put", "qr", "quantile",
     "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
     "randperm", "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder",
     "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm",
     "roll", "rot90", "round", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save",
     "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
-    "select_scatter", "selu", "selu_", "serialization", "set_autocast_cache_enabled",
-    "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype",
-    "set_autocast_enabled", "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype",
-    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",
-    "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads",
-    "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign",
-    "signal", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "sort",
-    "special", "split", "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze",
-    "squeeze_copy", "stack", "std", "std_mean", "stft", "storage", "strided", "sub", "subtract",
-    "sum", "summary", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take",
+    "select_scatter", "selu", "selu_", "serialization", "set_anomaly_enabled",
+    "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
+    "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
+    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state",
+    "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit", "sin", "sinc",
+    "sinh", "slice_scatter", "slogdet", "softmax", "solve", "sort", "special", "split",
+    "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze", "squeeze_copy",
+    "stack", "std", "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "summary",
+    "svd", "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "t_copy", "take",
     "take_along_dim", "tan", "tanh", "tensor", "tensor_split", "tensordot", "threshold",
     "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz",
     "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
-    "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
-    "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var",
-    "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack",
-    "where", "why", "xlogy", "zeros", "zeros_like",
+    "typename", "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms",
+    "utils", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy",
+    "vmap", "vsplit", "vstack", "where", "why", "xlogy", "zeros", "zeros_like",
 ]

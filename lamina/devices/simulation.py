@@ -199,6 +199,14 @@ class Simulation:
 simulation: Final = Simulation()
 
 
+def check_accelerator() -> None:
+    """Raise if there is no GPU at all."""
+    if not simulation.count:
+        raise SimulatedCudaUnavailable(
+            "Cannot access accelerator device when none is available.", help=HOW_TO_GET_CUDA
+        )
+
+
 def begin_as_asked(setting: str) -> None:
     """Do what LAMINA_CUDA asks for: nothing, `simulated`, or `simulated:<count>`."""
     if not setting or setting == "0":

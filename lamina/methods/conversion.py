@@ -3,10 +3,20 @@
 from lamina import dtypes, storage
 from lamina.autograd.backward import backward_of
 from lamina.core.tensor import Tensor
-from lamina.ops import conversion, data, random, random_filling, typed_tensors
+from lamina.ops import (
+    by_python,
+    conversion,
+    data,
+    deprecated,
+    questions,
+    random,
+    random_filling,
+    typed_tensors,
+)
 
 Tensor.__new__ = staticmethod(typed_tensors.construct)
 Tensor.new = typed_tensors.new
+Tensor.as_subclass = by_python.as_subclass
 
 Tensor.backward = backward_of
 Tensor.to = conversion.to
@@ -63,3 +73,19 @@ Tensor.cauchy_ = random_filling.cauchy_
 Tensor.geometric_ = random_filling.geometric_
 Tensor.random_ = random_filling.random_
 Tensor.multinomial = random.multinomial
+
+Tensor.apply_ = by_python.apply_
+Tensor.map_ = by_python.map_
+Tensor.map2_ = by_python.map2_
+Tensor.is_pinned = by_python.is_pinned
+Tensor.pin_memory = by_python.pin_memory
+Tensor.record_stream = by_python.record_stream
+Tensor.is_nonzero = questions.is_nonzero
+Tensor.is_same_size = questions.is_same_size
+Tensor.is_distributed = questions.is_distributed
+Tensor.resize = deprecated.resize
+Tensor.resize_as = deprecated.resize_as
+Tensor.eig = deprecated.REMOVED["eig"]
+Tensor.lstsq = deprecated.REMOVED["lstsq"]
+Tensor.solve = deprecated.REMOVED["solve"]
+Tensor.symeig = deprecated.REMOVED["symeig"]

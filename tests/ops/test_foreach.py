@@ -13,6 +13,12 @@ def test_each_tensor_in_turn():
     assert [t.tolist() for t in tensors] == [[3, 12], 27]
 
 
+def test_they_are_at_the_front_door():
+    assert callable(lamina._foreach_lerp_)
+    assert lamina.exp_(lamina.zeros(1)).item() == 1
+    assert not hasattr(lamina, "_foreach_unknown")
+
+
 def test_gradients_go_through():
     tensors = [lamina.ones(2, requires_grad=True), lamina.ones(1, requires_grad=True)]
     sum(t.sum() for t in lamina._foreach_mul(tensors, 3)).backward()

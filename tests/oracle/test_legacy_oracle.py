@@ -46,6 +46,23 @@ torch.autograd.Variable(x).data_ptr() == x.data_ptr()
 isinstance(x, torch.autograd.Variable)
 x.clone().resize_as_(torch.ones(3)).shape
 x.masked_select(x > 0), x.data.new(1).fill_(3.0)
+x.clone().apply_(lambda v: v * 2), x.long().apply_(lambda v: v + 1)
+m.T.apply_(lambda v: v + 1), m.map_(m * 10, lambda a, b: a + b)
+m.map_(torch.ones(2), lambda a, b: a * b), m.map2_(m, m * 2, lambda a, b, c: a + b * c)
+x.as_subclass(torch.nn.Parameter), isinstance(x.as_subclass(torch.nn.Parameter), torch.nn.Parameter)
+(x.clone().requires_grad_() * 2).as_subclass(torch.Tensor).requires_grad
+x.is_xpu, x.is_mps, x.is_mkldnn, x.is_quantized, x.is_vulkan, x.is_ipu, x.is_mtia, x.is_nested
+x.is_pinned(), torch.get_device(x), torch.newaxis
+torch.is_nonzero(torch.tensor([1.0])), torch.is_nonzero(torch.tensor(0)), x[0].is_nonzero()
+torch.is_same_size(x, x), x.is_same_size(m), torch.is_distributed(x), torch.is_signed(x)
+torch.is_signed(torch.zeros(1, dtype=torch.uint8)), torch.is_conj(x), torch.is_neg(x)
+torch.is_inference(x), torch.typename(x), torch.typename(x.long()), torch.typename(3)
+torch.typename("a"), torch.typename(None), torch.typename(torch.FloatTensor)
+torch.exp_(x.clone()), torch.clamp_(m.clone(), 2, 3), torch.zero_(m.clone()), torch.neg_(x.clone())
+torch.fill_(x.clone(), 3), torch.resize_as_(m.clone(), torch.ones(4)).shape
+torch.accelerator.is_available(), torch.accelerator.current_accelerator()
+torch.accelerator.device_count()
+torch.set_anomaly_enabled(False)
 """
 RAISING = """
 torch.FloatTensor(3.5)
@@ -70,6 +87,21 @@ torch.set_default_tensor_type(torch.cuda.FloatTensor)
 torch.set_default_tensor_type(torch.float32)
 torch.set_default_dtype(torch.DoubleTensor)
 torch.set_default_dtype(torch.int32)
+x.requires_grad_().apply_(lambda v: v)
+x.map_(x.long(), lambda a, b: a + b)
+x.as_subclass(int)
+x.pin_memory()
+torch.is_nonzero(x)
+torch.solve(m, m)
+torch.lstsq(m, m)
+torch.symeig(m)
+torch.eig(m)
+torch.matrix_rank(m)
+m.solve(m)
+m.symeig()
+torch.accelerator.current_device_index()
+torch.accelerator.synchronize()
+torch.accelerator.set_device_index(0)
 """
 
 
@@ -78,7 +110,8 @@ def lines(text):
 
 
 def evaluated(module, text):
-    return eval(text, {"torch": module, "np": np, "x": module.ones(2)})
+    names = {"torch": module, "np": np, "x": module.ones(2)}
+    return eval(text, names | {"m": module.tensor([[1.0, 2.0], [3.0, 4.0]])})
 
 
 @pytest.mark.parametrize("text", lines(EQUAL))
@@ -106,7 +139,7 @@ def test_raising(text):
         raised.append(caught.value)
     assert isinstance(raised[0], type(raised[1]))
     if not str(raised[1]).startswith(OWN_WORDS):
-        assert str(raised[1]) in str(raised[0])
+        assert str(raised[1]).split(". ")[0].split("\n")[0] in str(raised[0])
 
 
 @pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
@@ -121,6 +154,15 @@ def test_default_type():
         finally:
             module.set_default_dtype(module.float32)
         found.append(repr(made))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("text", ["m.resize(4)", "m.resize_as(torch.ones(4))", "m.resize(4, 1)"])
+def test_resizing_out_of_place_warns(text):
+    found = []
+    for module in (lamina, torch):
+        with pytest.warns(UserWarning, match="non-inplace resize"):
+            found.append(repr(evaluated(module, text)))
     assert found[0] == found[1]
 
 
