@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from lamina.core.tensor import Tensor
+from lamina.errors import LayerMismatch
 from lamina.nn import functional as F
 from lamina.nn.init import constant_
 from lamina.nn.module import Module
@@ -97,7 +98,7 @@ class Hardtanh(Module):
             warnings.warn("max_value is now called max_val", FutureWarning, stacklevel=2)
             max_val = max_value
         if max_val <= min_val:
-            raise ValueError(f"max_val {max_val} must be greater than min_val {min_val}")
+            raise LayerMismatch(f"max_val {max_val} must be greater than min_val {min_val}")
         self.min_val = min_val
         self.max_val = max_val
         self.inplace = inplace

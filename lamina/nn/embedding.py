@@ -65,7 +65,8 @@ class Embedding(Module):
                 raise InvalidValue(
                     f"padding_idx {padding_idx} must be within num_embeddings {num_embeddings}"
                 )
-            padding_idx %= num_embeddings
+            if padding_idx < 0:
+                padding_idx += num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx

@@ -65,7 +65,8 @@ class EmbeddingBag(Module):
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise InvalidValue("padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
+            if padding_idx < 0:
+                padding_idx += num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm

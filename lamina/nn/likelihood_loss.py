@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from lamina.core.tensor import Tensor
+from lamina.errors import InvalidArgument
 from lamina.nn import functional as F
 from lamina.nn.linear import Linear
 from lamina.nn.loss import NLLLoss, _Loss, _WeightedLoss
@@ -194,6 +195,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__(weight, reduction=reduction)
+        if not 0 <= label_smoothing <= 1:
+            raise InvalidArgument(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
+            )
         self.num_classes = num_classes
         self.out_features = out_features
         self.ignore_index = ignore_index

@@ -56,7 +56,8 @@ def raised(function, *arguments):
     except Exception as error:
         bases = (AssertionError, AttributeError, IndexError, KeyError, NotImplementedError)
         bases += (TypeError, ValueError, RuntimeError)
-        return next(base.__name__ for base in bases if isinstance(error, base))
+        known = (base.__name__ for base in bases if isinstance(error, base))
+        return next(known, type(error).__name__)
     return "nothing"
 
 

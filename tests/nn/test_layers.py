@@ -188,10 +188,14 @@ def test_transposed_convolution_takes_an_output_size():
         lambda: nn.Dropout(1.5),
         lambda: nn.GroupNorm(3, 4),
         lambda: nn.Embedding(3, 2, padding_idx=3),
-        lambda: nn.Hardtanh(1.0, 0.0),
         lambda: nn.LSTM(3, 4, proj_size=4),
     ],
 )
 def test_bad_settings_are_refused(build):
     with pytest.raises(ValueError, match=r"."):
         build()
+
+
+def test_hardtanh_asks_for_two_different_bounds():
+    with pytest.raises(AssertionError, match=r"max_val 0.0 must be greater than min_val 1.0"):
+        nn.Hardtanh(1.0, 0.0)

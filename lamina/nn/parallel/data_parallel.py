@@ -18,7 +18,7 @@ class DataParallel(Module):
 
     Args:
         module: the module.
-        device_ids: accepted for compatibility; None, or the module's own device.
+        device_ids: accepted for compatibility.
         output_device: accepted for compatibility.
         dim: accepted for compatibility.
 
@@ -37,7 +37,7 @@ class DataParallel(Module):
     ) -> None:
         super().__init__()
         self.module = module
-        self.device_ids = list(device_ids or [])
+        self.device_ids: list[Any] = []
         self.output_device = output_device
         self.dim = dim
 
