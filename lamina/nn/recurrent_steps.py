@@ -14,6 +14,7 @@ from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.ops.creation import empty, zeros
 from lamina.ops.joining import cat
+from lamina.ops.recurrent_gates import gru_gates, lstm_gates
 
 __all__ = [
     "GRUCell",
@@ -44,19 +45,13 @@ def rnn_step(
 
 def gru_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tuple[Tensor, ...]:
     """Return the next `(h,)`."""
-    reset_x, update_x, new_x = gates.chunk(3, -1)
-    reset_h, update_h, new_h = _from_state(state, weights).chunk(3, -1)
-    reset = (reset_x + reset_h).sigmoid()
-    update = (update_x + update_h).sigmoid()
-    new = (new_x + reset * new_h).tanh()
-    return (new + update * (state[0] - new),)
+    following, _ = gru_gates(gates, _from_state(state, weights), state[0])
+    return (following,)
 
 
 def lstm_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tuple[Tensor, ...]:
     """Return the next `(h, c)`."""
-    enter, keep, new, leave = (gates + _from_state(state, weights)).chunk(4, -1)
-    cell = keep.sigmoid() * state[1] + enter.sigmoid() * new.tanh()
-    hidden = leave.sigmoid() * cell.tanh()
+    hidden, cell, _ = lstm_gates(gates + _from_state(state, weights), state[1])
     projection = weights.get("weight_hr")
     return (hidden if projection is None else F.linear(hidden, projection)), cell
 
