@@ -23,6 +23,7 @@ from lamina.ops.making import (
     computed,
     delivered,
     filled,
+    given_size,
     place_of_device,
     settle,
     size_of,
@@ -54,8 +55,8 @@ def _full(
 
 
 def zeros(
-    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    *sizes: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros.
 
@@ -64,26 +65,28 @@ def zeros(
     tensor([[0, 0, 0],
             [0, 0, 0]])
     """
-    return _full("zeros", size, 0, dtype, device, requires_grad, out)
+    return _full("zeros", given_size("zeros", sizes, size), 0, dtype, device, requires_grad, out)
 
 
 def ones(
-    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    *sizes: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of ones."""
-    return _full("ones", size, 1, dtype, device, requires_grad, out)
+    return _full("ones", given_size("ones", sizes, size), 1, dtype, device, requires_grad, out)
 
 
 def empty(
-    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    *sizes: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor whose elements are not set to anything in particular."""
+    sizes = given_size("empty", sizes, size)
     place = place_of_device(device)
     if place is CPU and out is None and not door.is_watched:
-        return settle(np.empty(size_of(size), checked_kind(dtype).numpy), "empty", requires_grad)
-    return _full("empty", size, 0, dtype, device, requires_grad, out)
+        return settle(np.empty(size_of(sizes), checked_kind(dtype).numpy), "empty", requires_grad)
+    return _full("empty", sizes, 0, dtype, device, requires_grad, out)
 
 
 def full(

@@ -14,7 +14,7 @@ from lamina.core.origins import CUT_COPIED
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU, backend_of
 from lamina.ops.creation import empty_strided
-from lamina.ops.making import filled, place_of_device, settle, size_of
+from lamina.ops.making import filled, given_size, place_of_device, settle, size_of
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "tensor"]
 
@@ -321,12 +321,13 @@ def new_tensor(
 
 def _new(name: str, value: Any) -> Any:
     def new(
-        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, layout: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False,
+        self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None,
+        layout: Any = None, requires_grad: bool = False, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         place = self.device if device is None else place_of_device(device)
         kind = (dtype or self.dtype).numpy
-        return settle(filled(size_of(size), value, kind, place), name, requires_grad)
+        shape = size_of(given_size(name, sizes, size))
+        return settle(filled(shape, value, kind, place), name, requires_grad)
 
     new.__name__ = new.__qualname__ = name
     new.__doc__ = f"Like `{name.removeprefix('new_')}`, in this tensor's dtype and on its device."

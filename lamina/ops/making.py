@@ -51,6 +51,25 @@ def size_of(size: Sequence[Any]) -> tuple[int, ...]:
     return shape
 
 
+def given_size(name: str, sizes: tuple[Any, ...], size: Any) -> tuple[Any, ...]:
+    """What `size_of` takes, where a size may be positional numbers, or the keyword `size=`."""
+    if size is None:
+        if sizes:
+            return sizes
+        raise errors.ArgumentTypeError(
+            f'{name}() missing 1 required positional argument: "size"',
+            help=["a tensor of one element without dimensions has the size `()`"],
+        )
+    if sizes:
+        raise errors.ArgumentTypeError(f"{name}() got multiple values for argument 'size'")
+    if not isinstance(size, list | tuple):
+        raise errors.ArgumentTypeError(
+            f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}",
+            help=[f"`size=({size},)`"] if isinstance(size, int) else [],
+        )
+    return (size,)
+
+
 def settle(array: Any, name: str, requires_grad: bool = False) -> Tensor:
     """A new leaf around an array, made where the user's program is now."""
     made = wrap(array, (*here(), name, None, None))

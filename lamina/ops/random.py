@@ -42,7 +42,7 @@ from lamina.ops.generators import (
     set_rng_state,
     thread_safe_generator,
 )
-from lamina.ops.making import place_of_device, settle, size_of
+from lamina.ops.making import given_size, place_of_device, settle, size_of
 
 __all__ = [
     "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",
@@ -74,8 +74,8 @@ def _delivered(array: Any, name: str, requires_grad: bool, out: Any) -> Tensor:
 
 
 def rand(
-    *size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *sizes: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Uniform random numbers from 0 up to, not including, 1.
 
@@ -84,15 +84,17 @@ def rand(
     >>> lamina.rand(3)
     tensor([0.4963, 0.7682, 0.0885])
     """
-    return _make("rand", "uniform", size, generator, dtype, device, requires_grad, out)
+    sizes = given_size("rand", sizes, size)
+    return _make("rand", "uniform", sizes, generator, dtype, device, requires_grad, out)
 
 
 def randn(
-    *size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *sizes: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Random numbers of the normal distribution with mean 0 and variance 1."""
-    return _make("randn", "normal", size, generator, dtype, device, requires_grad, out)
+    sizes = given_size("randn", sizes, size)
+    return _make("randn", "normal", sizes, generator, dtype, device, requires_grad, out)
 
 
 @takes_tensors
