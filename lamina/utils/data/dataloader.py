@@ -145,11 +145,11 @@ class DataLoader(Generic[Item]):
         iterator: Any = self._iterator
         if not (self.persistent_workers and self.num_workers):
             return self._get_iterator()
-        if iterator is None:
-            iterator = self._iterator = self._get_iterator()
-        else:
-            iterator.again()
-        return iterator
+        if iterator is not None and iterator.is_open:
+            iterator.again(self._announced)
+            return iterator
+        self._iterator = self._get_iterator()
+        return self._iterator
 
     def _get_iterator(self) -> Any:
         reading = Reading(

@@ -244,6 +244,39 @@ def test_persistent_workers_stay_and_end_with_their_loader(kind):
 
 
 @both_kinds
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_end_without_the_garbage_collector(kind, persistent):
+    loader = DataLoader(
+        range(100), 2, num_workers=1, persistent_workers=persistent, multiprocessing_context=kind
+    )
+    gc.disable()
+    try:
+        batches = iter(loader)
+        next(batches)
+        del loader, batches
+        end = time.monotonic() + 5
+        while workers_alive() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not workers_alive()
+    finally:
+        gc.enable()
+
+
+@needs_fork
+def test_persistent_workers_that_were_killed_are_replaced():
+    loader = DataLoader(
+        range(6), 3, num_workers=2, persistent_workers=True, multiprocessing_context="fork"
+    )
+    assert len(list(loader)) == 2
+    for child in multiprocessing.active_children():
+        child.kill()
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(loader)
+
+    assert [batch.tolist() for batch in loader] == [[0, 1, 2], [3, 4, 5]]
+
+
+@both_kinds
 def test_persistent_workers_begin_again_after_a_break(kind):
     loader = DataLoader(
         range(60), 2, num_workers=3, persistent_workers=True, multiprocessing_context=kind

@@ -20,16 +20,19 @@ __all__ = ["LoaderIterator", "SingleIterator", "WorkerIterator"]
 
 
 class LoaderIterator(ABC):
-    """An epoch of a loader, batch by batch."""
+    """An epoch of a loader, batch by batch.
+
+    It does not hold the loader, which may hold it: who drops the loader drops both at once.
+    """
 
     def __init__(self, loader: Any, reading: Reading) -> None:
-        self._loader = loader
+        self._count = 0
+        self._announced: int | None = loader._announced
         self._reading = reading
         self._sampler = loader._index_sampler
         # Drawn in every case, so that the number of workers does not change what follows.
         self._base_seed = random_seed(loader.generator)
         self._indices: Iterator[Any] = iter(())
-        self._start_counting()
 
     def __iter__(self) -> LoaderIterator:
         return self
@@ -47,10 +50,6 @@ class LoaderIterator(ABC):
     @abstractmethod
     def _next(self) -> Any:
         """The next batch; StopIteration at the end."""
-
-    def _start_counting(self) -> None:
-        self._count = 0
-        self._announced: int | None = self._loader._announced
 
     def _warn_of_length(self, announced: int) -> None:
         dataset = self._reading.dataset
@@ -123,12 +122,21 @@ class WorkerIterator(LoaderIterator):
         self._load = [0] * self._workers
         self._is_active = [True] * self._workers
         self._last = -1
-        self._start_counting()
         for _ in range(self._most):
             self._ask()
 
-    def again(self) -> None:
-        """Begin another epoch with the same workers; what is left of the last one is dropped."""
+    @property
+    def is_open(self) -> bool:
+        """Whether the workers are there, for this epoch or another one."""
+        return self._pool.is_open
+
+    def again(self, announced: int | None) -> None:
+        """Begin another epoch with the same workers; what is left of the last one is dropped.
+
+        Args:
+            announced: How many batches the loader said that there are.
+        """
+        self._count, self._announced = 0, announced
         for worker in range(self._workers):
             self._pool.send(worker, Resume())
         waiting = self._workers

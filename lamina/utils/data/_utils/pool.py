@@ -14,6 +14,7 @@ class Pool(ABC):
     """Workers, each with tasks of its own; their results arrive in any order."""
 
     word: str
+    is_open = True
 
     @abstractmethod
     def send(self, worker: int, message: Any) -> None:

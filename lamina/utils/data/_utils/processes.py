@@ -37,7 +37,6 @@ class ProcessPool(Pool):
 
     def __init__(self, setup: Setup, context: Any) -> None:
         self._owner = os.getpid()
-        self._is_open = True
         self._is_forked = context.get_start_method() == "fork"
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
@@ -70,7 +69,7 @@ class ProcessPool(Pool):
             raise self._ended(worker) from None
 
     def receive(self, timeout: float | None) -> tuple[int, int, Any]:
-        if not self._is_open:
+        if not self.is_open:
             raise stopped()
         sentinels = [process.sentinel for process in self._processes]
         ready: list[Any] = connection.wait([*self._pipes, *sentinels], timeout)
@@ -108,9 +107,9 @@ class ProcessPool(Pool):
         )
 
     def close(self) -> None:
-        if not self._is_open or os.getpid() != self._owner:
+        if not self.is_open or os.getpid() != self._owner:
             return  # a forked process is none of whose workers these are
-        self._is_open = False
+        self.is_open = False
         for pipe in self._pipes:
             pipe.close()
         end = time.monotonic() + _GRACE

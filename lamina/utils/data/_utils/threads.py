@@ -43,7 +43,6 @@ class ThreadPool(Pool):
     word = "thread"
 
     def __init__(self, setup: Setup) -> None:
-        self._is_open = True
         self._results: queue.SimpleQueue[tuple[int, int, Any]] = queue.SimpleQueue()
         self._tasks = [_Tasks() for _ in range(setup.count)]
         put = self._results.put
@@ -59,7 +58,7 @@ class ThreadPool(Pool):
         self._tasks[worker].put(message)
 
     def receive(self, timeout: float | None) -> tuple[int, int, Any]:
-        if not self._is_open:
+        if not self.is_open:
             raise stopped()
         try:
             return self._results.get(timeout=timeout)
@@ -67,6 +66,6 @@ class ThreadPool(Pool):
             raise timed_out(timeout or 0, self.word) from None
 
     def close(self) -> None:
-        self._is_open = False
+        self.is_open = False
         for tasks in self._tasks:
             tasks.close()
