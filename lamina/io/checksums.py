@@ -1,7 +1,8 @@
-"""Checksums of large pieces of memory, by a second thread while the first one reads or writes."""
+"""Checksums of large pieces of memory, by other threads while the first one reads or writes."""
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +10,13 @@ from typing import Any, Final, final
 
 # Below this, handing the work over takes longer than the work.
 _LARGE: Final = 1 << 17
+# Four compute checksums as fast as files in the system's cache are read.
+_MOST_THREADS: Final = 4
 
 
 @final
 class Checksums:
-    """Starts computations of CRC-32; `close` ends the thread."""
+    """Starts computations of CRC-32; `close` ends the threads."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
@@ -24,11 +27,11 @@ class Checksums:
             found = zlib.crc32(content)
             return lambda: found
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(1)
+            self._pool = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
         return self._pool.submit(zlib.crc32, content).result
 
     def close(self) -> None:
-        """End the thread, if there is one."""
+        """End the threads, if there are any."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
