@@ -6,12 +6,20 @@ import atexit
 import sys
 from collections import Counter
 from collections.abc import Callable
+from typing import Final
 
+from lamina.cuda import transfers
+from lamina.devices.simulation import in_words
 from lamina.doctor.findings import Finding
 from lamina.doctor.library import Library
 from lamina.doctor.own_library import OwnLibrary
 from lamina.doctor.torch_library import TorchLibrary
 from lamina.doctor.watching import Doctor, say
+from lamina.errors import Place
+
+LINES_SHOWN: Final = 5
+LEAST_MEMORY: Final = 1 << 20
+"""Bytes kept for backward that are worth a word."""
 
 
 def watch(run: Callable[[], None], is_torch: bool, is_strict: bool) -> int:
@@ -41,10 +49,30 @@ def _report(doctor: Doctor) -> None:
     for finding in doctor.findings:
         where = next((place for place, _ in finding.notes if place is not None), None)
         lines.append(f"  {finding.fault.value}" + (f": {where}" if where is not None else ""))
+    lines += _memory(doctor.memory) + _transfers()
     failures = Counter(f"{type(error).__name__}: {error}" for error in doctor.failures)
     for text, times in failures.items():
         lines.append(f"  the doctor could not look at everything ({times} times): {text}")
     print("\n".join(lines), file=sys.stderr)
+
+
+def _memory(lines: list[tuple[Place, int]]) -> list[str]:
+    total = sum(nbytes for _, nbytes in lines)
+    if total < LEAST_MEMORY:
+        return []
+    shown = [f"    {in_words(nbytes):>10}  {place}" for place, nbytes in lines[:LINES_SHOWN]]
+    return [f"  kept for a backward pass: {in_words(total)}, by these lines:", *shown]
+
+
+def _transfers() -> list[str]:
+    moved = transfers()
+    if not (moved.host_to_device or moved.device_to_host):
+        return []
+    return [
+        f"  moved to the GPU {moved.host_to_device} times "
+        f"({in_words(moved.host_to_device_bytes)}), back {moved.device_to_host} times "
+        f"({in_words(moved.device_to_host_bytes)})"
+    ]
 
 
 def _summary(findings: list[Finding], steps: int, passes: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -60,8 +60,16 @@ class Library(ABC):
         """The shapes of two operands that were broadcast to each other."""
 
     @abstractmethod
+    def has_domains(self, root: Any) -> bool:
+        """Whether an operation is behind a root that has no value for some numbers."""
+
+    @abstractmethod
     def hidden_nan(self, root: Any) -> tuple[str, Place] | None:
         """The operation, and its place, that a NaN was kept for although the root is finite."""
+
+    @abstractmethod
+    def kept_bytes(self, roots: Sequence[Any]) -> list[tuple[Any, int]]:
+        """For the nodes behind some roots the bytes that only they keep, each piece once."""
 
     @abstractmethod
     def age(self, node: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Final, final
 
@@ -20,6 +21,7 @@ from lamina.doctor.library import Library, walked
 from lamina.errors import Place
 from lamina.explain import Cause, Explanation
 from lamina.explain.answer import explanation_of
+from lamina.explain.graphs.kept import Keeping
 from lamina.nn import Module
 from lamina.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from lamina.optim.optimizer import (
@@ -86,11 +88,23 @@ class OwnLibrary(Library):
         first, second = (tuple(s) if isinstance(s, tuple) else None for s in shapes)
         return None if first is None or second is None else (first, second)
 
+    def has_domains(self, root: Any) -> bool:
+        return any(op_word(node) in _WITH_DOMAINS for node in self.nodes_behind(root))
+
     def hidden_nan(self, root: Any) -> tuple[str, Place] | None:
         for node in reversed(self.nodes_behind(root)):
             if op_word(node) in _WITH_DOMAINS and any(map(_has_nan, _kept_arrays(node))):
                 return op_word(node), node_place(node)
         return None
+
+    def kept_bytes(self, roots: Sequence[Any]) -> list[tuple[Any, int]]:
+        keeping, seen = Keeping({}, {}), set[int]()
+        found = []
+        for node in (node for root in roots for node in self.nodes_behind(root)):
+            kept = [k for k in keeping.of(node) if k.is_extra and k.memory not in seen]
+            seen.update(k.memory for k in kept)
+            found.append((node, sum({k.memory: k.memory_bytes for k in kept}.values())))
+        return found
 
     def age(self, node: Any) -> int:
         return int(node.stamp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -100,8 +101,14 @@ class TorchLibrary(Library):
     def operand_shapes(self, node: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         return None  # nodes do not keep them
 
+    def has_domains(self, root: Any) -> bool:
+        return False  # it would not help
+
     def hidden_nan(self, root: Any) -> tuple[str, Place] | None:
         return None  # nodes do not know where they were made
+
+    def kept_bytes(self, roots: Sequence[Any]) -> list[tuple[Any, int]]:
+        return []  # nodes do not know where they were made
 
     def age(self, node: Any) -> int:
         return int(node._sequence_nr())

@@ -13,6 +13,7 @@ from lamina.doctor.checks import ALL
 from lamina.doctor.events import Events
 from lamina.doctor.findings import Fault, Finding
 from lamina.doctor.library import Library
+from lamina.doctor.memory import MemoryCheck
 from lamina.doctor.own_library import OwnLibrary
 from lamina.errors import LaminaWarning, Place
 
@@ -68,11 +69,17 @@ class Doctor:
         self._library = library or OwnLibrary()
         self.findings: list[Finding] = []
         self._keys: set[object] = set()
-        checks = [make(self._library) for make in ALL]
+        self._memory = MemoryCheck(self._library)
+        checks = [*(make(self._library) for make in ALL), self._memory]
         for check in checks:
             check.report = self._found
         self._events = Events(checks)
         self.failures = self._events.failures
+
+    @property
+    def memory(self) -> list[tuple[Place, int]]:
+        """The lines whose results are kept for the backward pass, with bytes, largest first."""
+        return self._memory.lines
 
     @property
     def passes(self) -> int:

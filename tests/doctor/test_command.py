@@ -1,5 +1,6 @@
 """`lamina doctor` as people call it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,10 @@ import pytest
 HERE = Path(__file__).parent
 
 
-def doctor(*words, cwd=None):
+def doctor(*words, cwd=None, env=None):
     return subprocess.run(
         [sys.executable, "-m", "lamina", "doctor", *words],
-        capture_output=True, text=True, timeout=120, cwd=cwd,
+        capture_output=True, text=True, timeout=120, cwd=cwd, env=env,
     )  # fmt: skip
 
 
@@ -46,6 +47,23 @@ def test_a_programs_own_exit_status_and_arguments_are_kept(tmp_path):
     found = doctor(str(program), "--strict", "a")
     assert (found.returncode, found.stdout) == (7, "['--strict', 'a']\n")
     assert "no backward pass" in found.stderr
+
+
+def test_memory_is_told_by_line_and_transfers_are_counted(tmp_path):
+    program = tmp_path / "moves.py"
+    program.write_text(
+        "import torch\n"
+        "w = torch.ones(600, 600, requires_grad=True, device='cuda')\n"
+        "for _ in range(2):\n"
+        "    y = w.exp()\n"  # keeps its result: 600 * 600 * 4 bytes
+        "    y.sum().backward()\n"
+        "w.grad.cpu()\n",
+        encoding="utf-8",
+    )
+    report = doctor(str(program), env={**os.environ, "LAMINA_CUDA": "simulated"}).stderr
+    assert "kept for a backward pass: 1.37 MiB, by these lines:" in report
+    assert "moves.py:4" in report
+    assert "back 1 times (1.37 MiB)" in report
 
 
 def test_a_missing_program_is_named(tmp_path):

@@ -64,9 +64,15 @@ class GradientCheck(Check):
         self._norms: dict[int, _Norms] = {}
         self._has_found_bad = False
         self._hidden: Any = None
+        self._passes = 0
+        self._has_domains = False
 
     def backward(self, roots: Sequence[Any]) -> None:
-        if not self._has_found_bad:
+        self._passes += 1
+        # Walking through a graph takes 1 us a node: most programs never need it.
+        if self._passes & (self._passes - 1) == 0:  # the passes 1, 2, 4, 8, ...
+            self._has_domains = any(map(self._library.has_domains, roots))
+        if self._has_domains and not self._has_found_bad:
             found = (self._library.hidden_nan(root) for root in roots)
             self._hidden = next((each for each in found if each is not None), None)
 
