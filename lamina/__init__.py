@@ -22,7 +22,7 @@ from lamina.autograd.anomaly_mode import (
 )
 from lamina.core.layouts import (
     Size, channels_last, channels_last_3d, contiguous_format, layout, memory_format,
-    preserve_format, strided,
+    preserve_format, sparse_coo, strided,
 )
 from lamina.core.modes import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
@@ -88,7 +88,7 @@ from lamina.ops.logic import (
 from lamina.ops.masks import (
     argwhere, masked_fill, masked_scatter, masked_select, nonzero, nonzero_static,
 )
-from lamina.ops.matmul import bmm, matmul, mm
+from lamina.ops.matmul import bmm, matmul, mm, mm as spmm
 from lamina.ops.matrix_sums import addbmm, addmm, addmv, addr, baddbmm
 from lamina.ops.memory import clone, detach, detach_
 from lamina.ops.moments import std, std_mean, var, var_mean
@@ -161,7 +161,7 @@ newaxis = None
 if TYPE_CHECKING:
     from lamina import (
         accelerator, amp, backends, cpu, cuda, distributions, fft, func, hub, io, jit, linalg,
-        multiprocessing, nn, optim, random, serialization, signal, special, storage, utils,
+        multiprocessing, nn, optim, random, serialization, signal, sparse, special, storage, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -198,14 +198,15 @@ if TYPE_CHECKING:
     from lamina.ops.modified_bessel import i0
     from lamina.ops.normalization import group_norm, layer_norm, rms_norm
     from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
-    from lamina.ops.questions import (
-        get_device, is_conj, is_distributed, is_inference, is_neg, is_nonzero, is_same_size,
-        is_signed, typename,
-    )
     from lamina.ops.patches import (
         channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
     )
     from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
+    from lamina.ops.questions import (
+        get_device, is_conj, is_distributed, is_inference, is_neg, is_nonzero, is_same_size,
+        is_signed, typename,
+    )
+    from lamina.ops.sparse import sparse_coo_tensor
     from lamina.ops.spectrogram import istft, stft
     from lamina.ops.window_functions import (
         bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window,
@@ -217,14 +218,9 @@ if TYPE_CHECKING:
 _NAMESPACES = frozenset({
     "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "doctor", "explain", "fft",
     "func", "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random",
-    "serialization", "signal", "special", "storage", "utils",
+    "serialization", "signal", "sparse", "special", "storage", "utils",
 })
 _CHAPTERS = {
-    "lamina.ops.deprecated": "eig lstsq matrix_rank solve symeig",
-    "lamina.ops.questions": (
-        "get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed "
-        "typename"
-    ),
     "lamina.amp.autocast_mode": (
         "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
@@ -252,6 +248,7 @@ _CHAPTERS = {
     ),
     "lamina.ops.covariance": "corrcoef cov",
     "lamina.ops.ctc": "ctc_loss",
+    "lamina.ops.deprecated": "eig lstsq matrix_rank solve symeig",
     "lamina.ops.dropout": "alpha_dropout dropout feature_alpha_dropout",
     "lamina.ops.incomplete_gamma": "igamma igammac",
     "lamina.ops.linear_loss": "bilinear",
@@ -261,6 +258,11 @@ _CHAPTERS = {
     "lamina.ops.pair_loss": "cosine_similarity pairwise_distance pdist",
     "lamina.ops.patches": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
     "lamina.ops.pooling": "avg_pool1d max_pool1d max_pool2d max_pool3d",
+    "lamina.ops.questions": (
+        "get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed "
+        "typename"
+    ),
+    "lamina.ops.sparse": "sparse_coo_tensor",
     "lamina.ops.spectrogram": "istft stft",
     "lamina.ops.window_functions": (
         "bartlett_window blackman_window hamming_window hann_window kaiser_window"
@@ -350,52 +352,52 @@ __all__ = [
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
     "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window",
     "hann_window", "hardshrink", "heaviside", "histc", "histogram", "histogramdd", "hsplit",
-    "hstack", "hub", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add",
-    "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "inf",
-    "inference_mode", "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64",
-    "int8", "inverse", "io", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex",
-    "is_conj", "is_deterministic_algorithms_warn_only_enabled", "is_distributed",
-    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg",
-    "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled",
-    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft",
-    "jit", "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp",
-    "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
+    "hstack", "hub", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add", "index_copy",
+    "index_fill", "index_put", "index_reduce", "index_select", "inf", "inference_mode",
+    "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse",
+    "io", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex", "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled", "is_distributed", "is_floating_point",
+    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero",
+    "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled", "isclose",
+    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jit",
+    "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less",
+    "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
     "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "long", "lstsq",
     "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter",
     "masked_select", "matmul", "matrix_exp", "matrix_power", "matrix_rank", "max", "max_pool1d",
     "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "min",
     "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply",
-    "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian",
-    "nanquantile", "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg",
-    "negative", "newaxis", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal",
-    "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
-    "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
-    "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow",
-    "prelu", "preserve_format", "prod", "progress", "promote_types", "put", "qr", "quantile",
-    "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
-    "randperm", "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder",
-    "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm",
-    "roll", "rot90", "round", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save",
-    "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
-    "select_scatter", "selu", "selu_", "serialization", "set_anomaly_enabled",
-    "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
-    "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype", "set_default_device",
-    "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
-    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state",
-    "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit", "sin", "sinc",
-    "sinh", "slice_scatter", "slogdet", "softmax", "solve", "sort", "special", "split",
-    "split_with_sizes", "split_with_sizes_copy", "sqrt", "square", "squeeze", "squeeze_copy",
-    "stack", "std", "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "summary",
-    "svd", "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "t_copy", "take",
-    "take_along_dim", "tan", "tanh", "tensor", "tensor_split", "tensordot", "threshold",
-    "threshold_", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz",
-    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
-    "typename", "uint16", "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten",
-    "unfold_copy", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split",
-    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms",
-    "utils", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy",
-    "vmap", "vsplit", "vstack", "where", "why", "xlogy", "zeros", "zeros_like",
+    "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian", "nanquantile",
+    "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg", "negative", "newaxis",
+    "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel", "ones",
+    "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist",
+    "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson",
+    "polar", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "progress",
+    "promote_types", "put", "qr", "quantile", "rad2deg", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
+    "reciprocal", "relu", "relu_", "remainder", "repeat_interleave", "reshape", "resolve_conj",
+    "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "row_stack", "rrelu",
+    "rrelu_", "rsqrt", "rsub", "save", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
+    "searchsorted", "seed", "select", "select_scatter", "selu", "selu_", "serialization",
+    "set_anomaly_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+    "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype", "set_default_tensor_type",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+    "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions",
+    "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit",
+    "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "solve", "sort", "sparse",
+    "sparse_coo", "sparse_coo_tensor", "special", "split", "split_with_sizes",
+    "split_with_sizes_copy", "spmm", "sqrt", "square", "squeeze", "squeeze_copy", "stack", "std",
+    "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "summary", "svd",
+    "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "t_copy", "take", "take_along_dim", "tan",
+    "tanh", "tensor", "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk",
+    "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril",
+    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "typename", "uint16", "uint32",
+    "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
+    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot",
+    "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "why",
+    "xlogy", "zeros", "zeros_like",
 ]

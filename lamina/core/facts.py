@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina import dtypes
 from lamina.core import blame
-from lamina.core.layouts import Size, strided
+from lamina.core.layouts import Size, sparse_coo, strided
 from lamina.core.versions import INFERENCE
 from lamina.devices import backend_of, device, device_of
 from lamina.devices.dispatched import whole_memory
@@ -117,10 +117,14 @@ class ArrayFacts:
 
     @property
     def layout(self) -> Any:
-        """`strided`: the only layout that tensors have here."""
-        return strided
+        """`strided`, or `sparse_coo` for a sparse tensor."""
+        return sparse_coo if self.is_sparse else strided
 
-    is_sparse = False
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some elements are kept, with their places."""
+        return getattr(self._array, "is_sparse", False)
+
     is_quantized = False
     is_mkldnn = False
     is_nested = False

@@ -38,13 +38,17 @@ class Size(tuple[int, ...]):
 
 @final
 class layout:
-    """How elements are laid out; `strided` is the only way here."""
+    """How elements are laid out: by strides in one memory, or some of them with their places."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __repr__(self) -> str:
-        return "torch.strided"
+        return f"torch.{self._name}"
 
 
-strided: Final = layout()
+strided: Final = layout("strided")
+sparse_coo: Final = layout("sparse_coo")
 
 
 @final

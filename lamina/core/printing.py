@@ -222,6 +222,35 @@ def batched_repr(held: str, level: int, is_same: bool) -> str:
     return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n{textwrap.indent(held, '    ')}\n)"
 
 
+def sparse_repr(
+    array: Any, dtype: dtypes.dtype, *, grad_fn_name: str | None, requires_grad: bool
+) -> str:
+    """The text of a sparse tensor: its places and elements, each as a tensor of its own.
+
+    Args:
+        array: A `SparseArray`.
+        dtype: Its element type.
+        grad_fn_name: The node that made it; None for a leaf.
+        requires_grad: Whether it requires grad, told of leaves only.
+    """
+    column = " " * 7
+    parts = []
+    for name, values in (("indices", array.indices), ("values", array.values)):
+        start = f"{name}=tensor("
+        size = f", size={values.shape}" if values.size == 0 else ""
+        parts.append(start + format_array(values, len(column + start)) + size + "),\n")
+    suffixes = [f"nnz={array.values.size}"]
+    if _names_dtype(dtype, without_elements=array.values.size == 0):
+        suffixes.append(f"dtype={dtype!r}")
+    suffixes.append("layout=torch.sparse_coo")
+    if grad_fn_name is not None:
+        suffixes.append(f"grad_fn=<{grad_fn_name}>")
+    elif requires_grad:
+        suffixes.append("requires_grad=True")
+    text = "tensor(" + column.join([*parts, f"size={tuple(array.shape)}"])
+    return _append_suffixes(text, suffixes, len(column)) + ")"
+
+
 def tensor_repr(
     array: np.ndarray[Any, Any] | None,
     *,

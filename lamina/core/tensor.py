@@ -19,7 +19,7 @@ from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
 from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
-from lamina.core.printing import batched_repr, tensor_repr
+from lamina.core.printing import batched_repr, sparse_repr, tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, inherits_flag, refresh
@@ -280,6 +280,13 @@ class Tensor(ArrayFacts):
         if self._array.__class__ is BatchedArray:
             held = repr(wrap(self._array.values, None))
             return batched_repr(held, len(batches_of(self._array)), self._array.is_same)
+        if self.is_sparse:
+            return sparse_repr(
+                self._array,
+                self.dtype,
+                grad_fn_name=None if self.grad_fn is None else type(self.grad_fn).__name__,
+                requires_grad=self._requires_grad,
+            )
         is_captured = getattr(self._array, "recorder", None) is not None
         has_values = not (is_captured or self.is_meta)
         node = self.grad_fn

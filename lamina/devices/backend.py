@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from lamina.devices.device import CPU, META, device
-from lamina.errors import InvalidDevice
+from lamina.errors import InvalidDevice, NotSupported
 
 if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
     from numpy.typing import DTypeLike
@@ -176,6 +176,11 @@ class HostBackend(Backend):
         return int(getattr(array, "_array", array).ctypes.data)
 
     def move(self, array: HostArray, target: Backend) -> Any:
+        if not is_host(array):
+            raise NotSupported(
+                "sparse tensors stay in host memory",
+                help=["move what is dense: `x.to_dense()`, or places and values"],
+            )
         return target.from_host(array)  # which copies: no need to copy twice
 
     def synchronize(self) -> None:

@@ -233,6 +233,8 @@ def tolist(self: Tensor) -> Any:
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the tensor's own memory (with `force`, over a copy where needed)."""
+    if self.is_sparse:
+        return self._array._read("numpy()")
     if force:
         _check_readable(self, "numpy()")
         return self.detach().cpu()._array

@@ -117,6 +117,15 @@ def mapped_function(t):
     return t.vmap(Twice.apply)(t.ones(2)).tolist()
 
 
+def sparse_gradient(t):
+    """Whether the gradient of a sparse leaf is sparse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        leaf = t.eye(2).to_sparse().requires_grad_()
+        t.sparse.mm(leaf, t.ones(2, 2)).sum().backward()
+        return leaf.grad.is_sparse
+
+
 def wishart(t):
     """Whether a sample of a Wishart distribution comes with a warning."""
     with warnings.catch_warnings(record=True) as caught:
@@ -165,6 +174,7 @@ DIFFERENCES = {
     "kumaraswamy": (
         lambda t: bool(t.distributions.Kumaraswamy(2.5, 3.0).mode.isnan()), False, True,
     ),
+    "sparse-gradient": (sparse_gradient, False, True),
     "wishart": (wishart, False, True),
     "continuous-bernoulli": (
         lambda t: bool(
