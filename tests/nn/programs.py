@@ -25,7 +25,7 @@ def plain(value):
     if isinstance(value, tuple | list | set | type({}.keys())):
         return [plain(part) for part in value]
     if isinstance(value, float):
-        return float(f"{value:.5g}") + 0.0
+        return float(f"{value:.5g}") + 0.0  # no negative zeros
     return value if isinstance(value, str | int | None) else repr(value)
 
 
@@ -41,7 +41,8 @@ def answer(name, torch):
 def close(found, expected):
     """Whether two answers are the same, numbers within rounding."""
     if isinstance(expected, float) and isinstance(found, int | float):
-        return abs(found - expected) <= 2e-4 * max(1.0, abs(expected))
+        near = abs(found - expected) <= 2e-4 * max(1.0, abs(expected))
+        return near or found == expected or (found != found and expected != expected)
     if isinstance(expected, dict):
         return list(found) == list(expected) and all(close(found[k], expected[k]) for k in found)
     if isinstance(expected, list):
@@ -370,4 +371,51 @@ def prune_in_other_ways(torch):
         raised(lambda: prune.ln_structured(linear, "bias", 1, 2, 0)),
         raised(lambda: prune.ln_structured(linear, "weight", 1, 2, 5)),
         raised(lambda: prune.global_unstructured(pairs, prune.LnStructured, amount=1, n=2)),
+    ]
+
+
+# -- clipping, and parameters as a vector ----------------------------------------------------
+
+
+def _with_gradients(torch):
+    parameters = [torch.ones(2, 2, requires_grad=True), torch.ones(3, requires_grad=True)]
+    parameters[0].grad = torch.tensor([[3.0, -4.0], [0.0, 1.0]])
+    return [*parameters, torch.ones(1, requires_grad=True)]
+
+
+@program
+def clip_gradients(torch):
+    utils, results = torch.nn.utils, []
+    for norm in (2, 1.0, 0.5, float("inf"), 0):
+        parameters = _with_gradients(torch)
+        parameters[1].grad = torch.tensor([0.5, -2.0, 6.0])
+        total = utils.clip_grad_norm_(parameters, 2.0, norm_type=norm)
+        results += [total, parameters[0].grad, parameters[1].grad]
+    parameters = _with_gradients(torch)
+    utils.clip_grad_value_(parameters, 1.5)
+    results += [parameters[0].grad, parameters[1].grad is None]
+    one = _with_gradients(torch)[0]
+    results += [utils.clip_grad_norm_(one, 100.0), one.grad, utils.clip_grad_norm_([], 1.0)]
+    results += [utils.get_total_norm([torch.ones(2), torch.ones(2, 2)], 1.0)]
+    utils.clip_grads_with_norm_([one], 1.0, torch.tensor(10.0))
+    results += [one.grad, utils.clip_grad_norm_((p for p in [one]), 0.1)]
+    results += [utils.clip_grad_norm(one, 1.0)]
+    one.grad[0, 0] = float("nan")
+    results += [raised(lambda: utils.clip_grad_norm_(one, 1.0, error_if_nonfinite=True))]
+    return [*results, utils.clip_grad_norm_(one, 1.0).isnan(), one.grad.isnan().all()]
+
+
+@program
+def parameters_as_a_vector(torch):
+    utils, layer = torch.nn.utils, torch.nn.Linear(2, 2)
+    vector = utils.parameters_to_vector(layer.parameters())
+    weight = layer.weight
+    utils.vector_to_parameters(torch.arange(6.0), layer.parameters())
+    return [
+        vector.shape[0],
+        vector.requires_grad,
+        layer.weight is weight,
+        layer.weight,
+        layer.bias,
+        raised(lambda: utils.vector_to_parameters([1.0], layer.parameters())),
     ]
