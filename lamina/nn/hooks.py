@@ -24,6 +24,7 @@ __all__ = [
     "HookMethods",
     "RemovableHandle",
     "call_with_hooks",
+    "register_module_backward_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
@@ -73,6 +74,11 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
     return register(EVERYWHERE, ("_backward_hooks", Hook(hook)))
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `register_module_full_backward_hook`, which replaced this older name."""
+    return register_module_full_backward_hook(hook)
 
 
 def _hooks_for(module: Module, kind: str) -> list[tuple[int, Hook]]:

@@ -80,9 +80,13 @@ def _backward(library, out, leaves, parameters):
 
 
 def report(library, constructor, inputs):
-    """What a layer is and does: its text, and arrays by name."""
+    """What a layer is and does: its text, and arrays by name.
+
+    It runs in training mode, in evaluation mode, and in evaluation mode without gradients, where
+    PyTorch has kernels of its own for some layers.
+    """
     found = {}
-    for mode in ("train", "eval"):
+    for mode in ("train", "eval", "frozen"):
         given = Inputs(library)
         scope = given.scope()
         library.manual_seed(3)
@@ -91,18 +95,18 @@ def report(library, constructor, inputs):
             module = eval(f"nn.{constructor}", scope)
             if mode == "train":
                 found["repr"] = repr(module)
-                state = module.state_dict()
-                found["names"] = list(state)
-                found["state"] = flat(list(state.values()))
+                found["names"] = list(module.state_dict())
+                found["state"] = flat(list(module.state_dict().values()))
             module.train(mode == "train")
             library.manual_seed(7)
-            out = eval(f"module({inputs})", scope | {"module": module})
-            found[f"{mode} output"] = flat(out)
-            found[f"{mode} gradients"] = _backward(
-                library, out, given.leaves, list(module.parameters())
-            )
-            if mode == "train":
-                found["state after"] = flat(list(module.state_dict().values()))
+            with library.set_grad_enabled(mode != "frozen"):
+                out = eval(f"module({inputs})", scope | {"module": module})
+        found[f"{mode} output"] = flat(out)
+        if mode != "frozen":
+            parameters = list(module.parameters())
+            found[f"{mode} gradients"] = _backward(library, out, given.leaves, parameters)
+        if mode == "train":
+            found["state after"] = flat(list(module.state_dict().values()))
     return found
 
 

@@ -1,6 +1,7 @@
 """The base of all modules, and hooks on all of them. The place where PyTorch has them."""
 
 from lamina.nn.hooks import (
+    register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
@@ -14,6 +15,7 @@ __all__ = [
     "Module",
     "_IncompatibleKeys",
     "_addindent",
+    "register_module_backward_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
