@@ -17,12 +17,24 @@ from lamina.core import blame
 from lamina.core.autocasting import autocast_inputs
 from lamina.core.batches import lift_arrays, lift_inputs
 from lamina.core.modes import door, state
-from lamina.core.op import KEEP, TO_FLOAT, Declared, Joint, Op, Rule, catalogue, raw, traced
+from lamina.core.op import (
+    GENERAL,
+    KEEP,
+    TO_FLOAT,
+    Declared,
+    Joint,
+    Op,
+    Rule,
+    catalogue,
+    raw,
+    traced,
+)
 from lamina.core.op_node import OpNode
 from lamina.core.promotion import is_array, narrow, promote, widen_halves
 from lamina.core.provenance import here
 from lamina.core.results import wrap_results, write_out
-from lamina.core.tangents import call_with_tangents, innermost_level
+from lamina.core.tangent_calls import call_with_tangents
+from lamina.core.tangents import innermost_level
 from lamina.core.tensor import (
     Tensor,
     wrap,
@@ -43,6 +55,7 @@ def operation(
     is_view: bool = False,
     result: type | None = None,
     halves_in_float: bool = True,
+    tangent: str = GENERAL,
     samples: Any = None,
     doc: str = "",
 ) -> Declared:
@@ -52,6 +65,9 @@ def operation(
     list of tensors, a `?` one that may be None, a `#` one that may be a Python number; a `~` after
     it one that may be a number in host memory beside tensors of another device. The kernel
     becomes `raw.<name>` and the function `traced.<name>`.
+
+    `tangent` is a short way for forward mode: LINEAR in all inputs with a rule together, or PRODUCT
+    of them (and a bias, if there is one, is added).
     """
     op = Op(
         name,
@@ -67,6 +83,7 @@ def operation(
         doc=doc,
         node_base=OpNode,
     )
+    op.tangent = tangent
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         return execute(op, op.bind(args, kwargs), out)

@@ -29,7 +29,8 @@ from lamina.core.origins import RECORDED
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult, Overwritten
-from lamina.core.tangents import carry_over, change_with_tangents, forget_tangents, innermost_level
+from lamina.core.tangent_calls import change_with_tangents
+from lamina.core.tangents import carry_over, forget_tangents, innermost_level
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import refresh, replay

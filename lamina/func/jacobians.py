@@ -64,42 +64,44 @@ def jacrev(
     @functools.wraps(func)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = checked_argnums(argnums, args)
-
-        def of_chosen(*inputs: Any) -> Any:
-            return func(*replaced(args, chosen, inputs), **kwargs)
-
-        functools.update_wrapper(of_chosen, func)
-        primals = [args[k] for k in chosen]
-        output, pull, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
-        outputs, spec = tree_flatten(output)
-        _check_outputs(func, outputs, "vjp(f, ...)")
-        rows = _rows(pull, outputs, spec, chunk_size)
-        inputs, inputs_spec = tree_flatten(
-            primals[0] if isinstance(argnums, int) else tuple(primals)
-        )
-        parts = split(rows, outputs)
-        jacobians = [
-            tree_unflatten(
-                [
-                    part.reshape((*out.shape, *x.shape))
-                    for part, x in zip(by_input, inputs, strict=True)
-                ],
-                inputs_spec,
-            )
-            for by_input, out in zip(parts, outputs, strict=True)
-        ]
-        found = tree_unflatten(jacobians, spec)
-        return (found, aux[0]) if has_aux else found
+        part = _of_chosen(func, chosen, args, kwargs)
+        return _in_reverse(part, [args[k] for k in chosen], argnums, has_aux, chunk_size)
 
     return jacobian_of
 
 
-def _check_outputs(func: Function, outputs: Sequence[Tensor], what: str) -> None:
+def _of_chosen(func: Function, chosen: Sequence[int], args: Any, kwargs: Any) -> Function:
+    """A function as one of its chosen arguments, the others being what they are."""
+
+    def of_chosen(*inputs: Any) -> Any:
+        return func(*replaced(args, chosen, inputs), **kwargs)
+
+    return functools.update_wrapper(of_chosen, func)
+
+
+def _in_reverse(
+    func: Function, primals: list[Any], argnums: Argnums, has_aux: bool, chunk_size: int | None
+) -> Any:
+    output, pull, *aux = vjp(func, *primals, has_aux=has_aux)
+    outputs, spec = tree_flatten(output)
+    _check_outputs(func, outputs)
+    inputs, inputs_spec = tree_flatten(primals[0] if isinstance(argnums, int) else tuple(primals))
+    rows = split(_rows(pull, outputs, spec, chunk_size), outputs)
+    jacobians = []
+    for parts, out in zip(rows, outputs, strict=True):
+        pairs = zip(parts, inputs, strict=True)
+        shaped = [part.reshape((*out.shape, *x.shape)) for part, x in pairs]
+        jacobians.append(tree_unflatten(shaped, inputs_spec))
+    found = tree_unflatten(jacobians, spec)
+    return (found, aux[0]) if has_aux else found
+
+
+def _check_outputs(func: Function, outputs: Sequence[Tensor]) -> None:
     for output in outputs:
         if not output.dtype.is_differentiable:
             raise errors.InvalidArgument(
-                f"{what}: All outputs of f must be floating-point or complex Tensors, got Tensor "
-                f"with dtype {output.dtype}",
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {output.dtype}",
                 [(blame.this_place(), "called here"), (returned(func), "returned here")],
                 ["whole numbers change in steps: return them as aux, with has_aux=True"],
             )
@@ -160,36 +162,37 @@ def jacfwd(
     @functools.wraps(func)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = checked_argnums(argnums, args)
+        part = _of_chosen(func, chosen, args, kwargs)
         primals = tuple([args[k] for k in chosen])
-        inputs, inputs_spec = tree_flatten(primals)
-
-        def of_chosen(*given: Any) -> Any:
-            return func(*replaced(args, chosen, given), **kwargs)
-
-        functools.update_wrapper(of_chosen, func)
-
-        def column(*directions: Tensor) -> Any:
-            vector = tree_unflatten(directions, inputs_spec)
-            output, tangent, *aux = product(of_chosen, primals, vector, has_aux=has_aux)
-            return tangent, output, tuple(aux)
-
-        columns, output, aux = vmap(column, out_dims=(0, None, None), randomness=randomness)(
-            *units(_checked_inputs(inputs))
-        )
-        found, spec = tree_flatten(columns)
-        outputs = tree_flatten(output)[0]
-        by_input = split(found, inputs)
-        jacobians = [
-            [_last(part, out, x) for part, out in zip(parts, outputs, strict=True)]
-            for parts, x in zip(by_input, inputs, strict=True)
-        ]
-        nests = [
-            tree_unflatten([row[k] for row in jacobians], inputs_spec) for k in range(len(outputs))
-        ]
-        result = tree_unflatten([n[0] if isinstance(argnums, int) else n for n in nests], spec)
-        return (result, aux[0]) if has_aux else result
+        return _forwards(part, primals, isinstance(argnums, int), has_aux, randomness)
 
     return jacobian_of
+
+
+def _forwards(
+    func: Function, primals: tuple[Any, ...], is_single: bool, has_aux: bool, randomness: str
+) -> Any:
+    inputs, inputs_spec = tree_flatten(primals)
+
+    def column(*directions: Tensor) -> Any:
+        vector = tree_unflatten(directions, inputs_spec)
+        output, tangent, *aux = product(func, primals, vector, has_aux=has_aux)
+        return tangent, output, tuple(aux)
+
+    all_columns = vmap(column, out_dims=(0, None, None), randomness=randomness)
+    columns, output, aux = all_columns(*units(_checked_inputs(inputs)))
+    found, spec = tree_flatten(columns)
+    outputs = tree_flatten(output)[0]
+    jacobians = [
+        [_last(part, out, x) for part, out in zip(parts, outputs, strict=True)]
+        for parts, x in zip(split(found, inputs), inputs, strict=True)
+    ]
+    nests = [
+        tree_unflatten([by_output[k] for by_output in jacobians], inputs_spec)
+        for k in range(len(outputs))
+    ]
+    result = tree_unflatten([nest[0] if is_single else nest for nest in nests], spec)
+    return (result, aux[0]) if has_aux else result
 
 
 def _checked_inputs(inputs: Sequence[Any]) -> Sequence[Tensor]:

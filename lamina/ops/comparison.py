@@ -11,7 +11,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place, word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
-from lamina.core.op import KEEP, traced
+from lamina.core.op import KEEP, LINEAR, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.masks import nonzero
 
@@ -228,6 +228,7 @@ _choose = operation(
         ),
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=_where_samples,
     doc="For each place, one element where the condition holds, and the other where it doesn't.",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
+from lamina.core.op import LINEAR, PRODUCT
 from lamina.core.samples import sample
 from lamina.ops.convolution_checks import check, is_batched, sizes_of
 from lamina.ops.convolution_kernels import (
@@ -111,12 +112,14 @@ channel_sums = operation(
     "channel_sums",
     _channel_sums,
     grad={"input": lambda F, g, input_shape: F.channel_spread(g, input_shape)},
+    tangent=LINEAR,
     doc="The sum over all dimensions but that of the channels.",
 )
 channel_spread = operation(
     "channel_spread",
     _channel_spread,
     grad={"input": lambda F, g: F.channel_sums(g)},
+    tangent=LINEAR,
     doc="One number for each channel, repeated along all other dimensions.",
 )
 convolution_weight = operation(
@@ -148,6 +151,7 @@ convolution = operation(
         "weight": _weight_rule,
         "bias": lambda F, g: F.channel_sums(g),
     },
+    tangent=PRODUCT,
     samples=lambda make: [
         sample(make(2, 4, 5), make(6, 2, 3), make(6), (2,), (1,), (1,), False, (0,), 2),
         sample(make(2, 3, 5, 4), make(2, 3, 2, 2), None, (1, 2), (0, 1), (2, 1), False, (0, 0), 1),

@@ -9,6 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
+from lamina.core.op import LINEAR
 from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
@@ -86,6 +87,7 @@ cumsum = operation(
     "cumsum",
     _cumsum,
     grad={"input": _cumsum_rule},
+    tangent=LINEAR,
     samples=_samples,
     doc="The running sum along a dimension.",
 )

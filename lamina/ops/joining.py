@@ -11,7 +11,7 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
-from lamina.core.op import PROMOTE
+from lamina.core.op import LINEAR, PROMOTE
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axis_of, rows_first
@@ -100,6 +100,7 @@ _cat_op = operation(
     grad={"tensors": _cat_grads},
     dtypes=PROMOTE,
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [
         sample([make(2, 3), make(1, 3)], 0), sample([make(2, 3), make(2, 1), make(2, 2)], -1),
     ],
@@ -162,6 +163,7 @@ _stack_op = operation(
     grad={"tensors": _stack_grads},
     dtypes=PROMOTE,
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [sample([make(2, 3), make(2, 3)], -1), sample([make(), make()], 0)],
     doc="Tensors of one shape joined along a new dimension.",
 )

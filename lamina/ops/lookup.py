@@ -11,6 +11,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import legacy_type, this_place
 from lamina.core.call import operation
 from lamina.core.modes import no_grad
+from lamina.core.op import LINEAR
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.constants import constant_like
@@ -39,6 +40,7 @@ _embedding_op = operation(
         )
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [
         sample(make(4, 3), np.array([[0, 2], [2, 3]])), sample(make(4, 3), np.array([2, 0]), 1),
     ],

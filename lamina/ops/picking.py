@@ -13,6 +13,7 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
+from lamina.core.op import LINEAR
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.ops.axes import axis_of
@@ -61,6 +62,7 @@ index = operation(
         )
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [
         sample(make(5, 3), [np.array([0, 2, 2])], (0,)),
         sample(make(3, 4, 2), [np.array([0, 1]), np.array([[1], [-1]])], (0, 2)),
@@ -134,6 +136,7 @@ index_select = operation(
         )
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [
         sample(make(4, 3), 0, np.array([2, 0, 2])), sample(make(2, 3), -1, np.array([1])),
     ],
@@ -235,6 +238,7 @@ gather = operation(
         )
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [
         sample(make(3, 4), 0, np.array([[0, 2, 2], [1, 0, 0]])),
         sample(make(3, 4), -1, np.array([[0], [3]])),
@@ -344,6 +348,7 @@ take = operation(
         )
     },
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [sample(make(2, 3), np.array([[0, 5], [-1, 2]]))],
     doc="""The elements at some positions of the flat tensor.
 

@@ -13,7 +13,7 @@ from lamina.core import blame
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
-from lamina.core.op import offer, raw, traced
+from lamina.core.op import LINEAR, offer, raw, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axis_of
@@ -117,6 +117,7 @@ split_equally = operation(
     grad=_split_grad,
     is_view=True,
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [sample(make(5, 2), 2, 0), sample(make(2, 4), 2, -1)],
     doc="Views of parts of equal size along a dimension; the last may be smaller.",
 )
@@ -155,6 +156,7 @@ _with_sizes = operation(
     grad=_with_sizes_grad,
     is_view=True,
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [sample(make(5, 2), (2, 0, 3), 0), sample(make(2, 4), (1, 3), -1)],
     doc="Views of parts of the given sizes along a dimension.",
 )
@@ -299,6 +301,7 @@ unbind = operation(
     grad={"input": _unbind_grad},
     is_view=True,
     halves_in_float=False,
+    tangent=LINEAR,
     samples=lambda make: [sample(make(3, 2)), sample(make(2, 3), -1)],
     doc="""Views of all indices of a dimension, which is then gone.
 

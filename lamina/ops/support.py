@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core.call import operation
-from lamina.core.op import raw
+from lamina.core.op import LINEAR, raw
 from lamina.core.views import replay
 
 
@@ -53,6 +53,7 @@ sum_to_size = operation(
     _sum_to_size,
     node_name="SumBackward1",
     grad={"input": lambda F, g, input_shape: F.broadcast_to(g, input_shape)},
+    tangent=LINEAR,
     doc="Sum over broadcast dimensions, so that the result has a given size.",
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.core.call import operation
-from lamina.core.op import ZERO
+from lamina.core.op import LINEAR, ZERO
 from lamina.core.samples import sample
 
 
@@ -87,6 +87,7 @@ diagonal_matrix = operation(
     _diagonal_matrix,
     grad={"input": lambda F, g: F.diagonal_part(g)},
     node_name="DiagEmbedBackward0",
+    tangent=LINEAR,
     samples=lambda make: [sample(make(2, 3), 3, 4)],
     doc="Matrices with given diagonals, and zeros elsewhere.",
 )
@@ -117,6 +118,7 @@ traces = operation(
         "input": lambda F, g, input_shape: F.constant_diagonal(g, input_shape[-2], input_shape[-1])
     },
     node_name="TraceBackward0",
+    tangent=LINEAR,
     samples=lambda make: [sample(make(3, 4)), sample(make(2, 3, 3))],
     doc="The sum of the diagonal elements of each matrix.",
 )
