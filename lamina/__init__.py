@@ -161,7 +161,8 @@ newaxis = None
 if TYPE_CHECKING:
     from lamina import (
         accelerator, amp, backends, cpu, cuda, distributions, fft, func, hub, io, jit, linalg,
-        multiprocessing, nn, optim, random, serialization, signal, sparse, special, storage, utils,
+        multiprocessing, nn, optim, random, serialization, signal, sparse, special, storage,
+        testing, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -218,7 +219,7 @@ if TYPE_CHECKING:
 _NAMESPACES = frozenset({
     "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "doctor", "explain", "fft",
     "func", "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random",
-    "serialization", "signal", "sparse", "special", "storage", "utils",
+    "serialization", "signal", "sparse", "special", "storage", "testing", "utils",
 })
 _CHAPTERS = {
     "lamina.amp.autocast_mode": (
@@ -392,10 +393,10 @@ __all__ = [
     "split_with_sizes_copy", "spmm", "sqrt", "square", "squeeze", "squeeze_copy", "stack", "std",
     "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "summary", "svd",
     "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "t_copy", "take", "take_along_dim", "tan",
-    "tanh", "tensor", "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk",
-    "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril",
-    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "typename", "uint16", "uint32",
-    "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
+    "tanh", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
+    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve",
+    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "typename", "uint16",
+    "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
     "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
     "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot",
     "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "why",

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,11 +41,17 @@ def drivers() -> list[str]:
     return sorted(file.stem for file in (HERE / "drivers").glob("*.py"))
 
 
-def run(name: str, library: str, folder: Path, dtype: str, limit: float) -> Run:
+def run(name: str, library: str, options: argparse.Namespace, dtype: str) -> Run:
     """What one process reports: losses, seconds of each step, and the error if there was one."""
-    command = [sys.executable, str(HERE / "worker.py"), library, name, str(folder), dtype]
+    threads = str(options.threads)
+    command = [sys.executable, str(HERE / "worker.py"), library, name]
+    command += [str(options.folder), dtype, threads]
+    environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+    limit = options.limit
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, check=False, env=environment
+        )
     except subprocess.TimeoutExpired:
         return {"losses": [], "seconds": [], "error": f"not done after {limit:g} s"}
     if done.returncode:
@@ -59,7 +66,7 @@ def both(name: str, options: argparse.Namespace, dtype: str, rounds: int) -> dic
     runs: dict[str, Run] = {}
     for _ in range(rounds):
         for library in LIBRARIES:
-            again = run(name, library, options.folder, dtype, options.limit)
+            again = run(name, library, options, dtype)
             first = runs.setdefault(library, again)
             pairs = zip(first["seconds"], again["seconds"], strict=False)
             first["seconds"] = [min(pair) for pair in pairs]
@@ -125,6 +132,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list programs and commits, and stop")
     parser.add_argument("--double", action="store_true", help="once more in float64")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="turns of each (1)")
+    threads = os.cpu_count() or 1
+    parser.add_argument("--threads", type=int, default=threads, metavar="N", help="of each (all)")
     parser.add_argument("--curves", action="store_true", help="show both curves, step by step")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all values into this file")
     parser.add_argument("--limit", type=float, default=300, metavar="S", help="seconds a run (300)")

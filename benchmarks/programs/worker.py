@@ -1,6 +1,6 @@
 """Runs one program with one library, and prints a line of JSON: losses, times, the error if any.
 
-python worker.py torch|lamina NAME FOLDER DTYPE
+python worker.py torch|lamina NAME FOLDER DTYPE THREADS
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Curve:
 
 def main() -> None:
     """Run the driver, with the library that was asked for as `torch`."""
-    library, name, folder, dtype = sys.argv[1:]
+    library, name, folder, dtype, threads = sys.argv[1:]
     sys.path[0] = str(Path(__file__).parent)
     driver = importlib.import_module(f"drivers.{name}")
     curve = Curve()
@@ -57,6 +57,7 @@ def main() -> None:
         np.random.seed(SEED)  # noqa: NPY002  (the stream that programs use)
         torch.manual_seed(SEED)
         torch.set_default_dtype(getattr(torch, dtype))
+        torch.set_num_threads(int(threads))
         try:
             driver.run(Path(folder) / driver.REPOSITORY.rpartition("/")[2], curve)
         except Exception as failure:
