@@ -24,7 +24,10 @@ from lamina.ops.data import tensor
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.updates import Formula, Row, Update
 
-__all__ = ["ElementwiseOptimizer", "chosen", "larger", "number_of", "one_number", "smaller"]
+__all__ = [
+    "ADDED", "APART", "NO_DECAY", "ElementwiseOptimizer", "chosen", "larger", "number_of",
+    "one_number", "row_of", "smaller", "update_for",
+]  # fmt: skip
 
 
 class ElementwiseOptimizer(Optimizer):
@@ -62,7 +65,7 @@ class ElementwiseOptimizer(Optimizer):
     def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
         decay = group.get("weight_decay", 0)
         is_apart = group.get("decoupled_weight_decay", False)
-        kind = _NO_DECAY if decay == 0 else _APART if is_apart else _ADDED
+        kind = NO_DECAY if decay == 0 else APART if is_apart else ADDED
         rows: list[Row] = []
         for param, grad in pairs:
             state = self.state[param]
@@ -70,41 +73,50 @@ class ElementwiseOptimizer(Optimizer):
                 state.update(self._start(param, group))
             targets, numbers = self._given(state, group)
             if kind:
-                numbers += (1 - group["lr"] * decay if kind is _APART else decay,)
+                numbers += (1 - group["lr"] * decay if kind is APART else decay,)
             if param.is_complex():
                 targets = tuple(view_as_real(t) if t.is_complex() else t for t in targets)
                 param, grad = view_as_real(param), view_as_real(grad)
-            numbers = tuple(
-                n.to(device=param.device, dtype=param.dtype) if isinstance(n, Tensor) else n
-                for n in numbers
-            )
-            rows.append(Row((grad,), (*targets, param), numbers))
+            rows.append(row_of(param, grad, targets, numbers))
         if rows:
             count = len(rows[0].targets)
             is_climbing = bool(group["maximize"])
-            _update(self._formula(group), count, self._writes, is_climbing, kind).all(rows)
+            update_for(self._formula(group), count, self._writes, is_climbing, kind).all(rows)
 
 
-_NO_DECAY, _ADDED, _APART = "", "added to the gradient", "apart from the gradient"
+NO_DECAY, ADDED, APART = "", "added to the gradient", "apart from the gradient"
+
+
+def row_of(
+    param: Tensor, grad: Tensor, targets: tuple[Tensor, ...], numbers: tuple[Any, ...]
+) -> Row:
+    """What a formula is given for a parameter; numbers that are tensors become like it."""
+    fitting = [
+        n.to(device=param.device, dtype=param.dtype) if isinstance(n, Tensor) else n
+        for n in numbers
+    ]
+    return Row((grad,), (*targets, param), tuple(fitting))
 
 
 @functools.cache
-def _update(formula: Formula, targets: int, writes: int, is_climbing: bool, decay: str) -> Update:
+def update_for(
+    formula: Formula, targets: int, writes: int, is_climbing: bool, decay: str
+) -> Update:
     """A formula together with what the settings of a group add to it."""
 
     def whole(F: Any, grad: Any, *given: Any) -> None:
         param, numbers = given[targets - 1], given[targets:]
         if is_climbing:
             grad = -grad
-        if decay is _ADDED:
+        if decay is ADDED:
             grad = grad + param * numbers[-1]
-        elif decay is _APART:
+        elif decay is APART:
             param *= numbers[-1]
         if decay:
             numbers = numbers[:-1]
         formula(F, grad, *given[:targets], *numbers)
 
-    return Update(whole, writes + (decay is _APART))
+    return Update(whole, writes + (decay is APART))
 
 
 def one_number(param: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
+from lamina.ops.creation import zeros_like
+from lamina.optim.elementwise import ADDED, NO_DECAY, row_of, update_for
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.settings import check_lr, check_nonnegative, check_variants
-from lamina.optim.updates import Row, Update
+from lamina.optim.updates import Formula, Row
 
 __all__ = ["SGD"]
 
@@ -88,52 +90,54 @@ class SGD(Optimizer):
                 group.setdefault(name, None if name in ("foreach", "fused") else False)
 
     def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
-        momentum = group["momentum"]
-        if group["maximize"]:
-            pairs = [(param, -grad) for param, grad in pairs]
-        if group["weight_decay"] != 0:
-            decay = group["weight_decay"]
-            pairs = [(param, grad.add(param, alpha=decay)) for param, grad in pairs]
-        if momentum != 0:
-            buffers = self._moved_on(pairs, (momentum, 1 - group["dampening"]))
-            if group["nesterov"]:
-                buffers = [
-                    grad.add(buffer, alpha=momentum)
-                    for (_, grad), buffer in zip(pairs, buffers, strict=True)
-                ]
-            pairs = [(param, buffer) for (param, _), buffer in zip(pairs, buffers, strict=True)]
-        lr = group["lr"]
-        is_tensor = isinstance(lr, Tensor)
-        _descend.all(
-            [
-                Row((grad,), (param,), (lr.to(dtype=param.dtype) if is_tensor else lr,))
-                for param, grad in pairs
-            ]
-        )
-
-    def _moved_on(
-        self, pairs: list[tuple[Tensor, Tensor]], shares: tuple[float, float]
-    ) -> list[Tensor]:
-        """The momentum of each parameter, with its gradient taken in."""
+        decay = group["weight_decay"]
+        has_momentum = group["momentum"] != 0
+        formula = _FORMULAS[has_momentum, has_momentum and bool(group["nesterov"])]
         rows: list[Row] = []
         for param, grad in pairs:
-            state = self.state[param]
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                state["momentum_buffer"] = grad.detach().clone()
-            else:
-                rows.append(Row((grad,), (buffer,), shares))
-        _take_in.all(rows)
-        return [self.state[param]["momentum_buffer"] for param, _ in pairs]
+            targets, numbers = self._given(param, group)
+            rows.append(row_of(param, grad, targets, (*numbers, *[decay] * (decay != 0))))
+        if rows:
+            kind, is_climbing = (ADDED if decay != 0 else NO_DECAY), bool(group["maximize"])
+            update_for(formula, len(rows[0].targets), 1, is_climbing, kind).all(rows)
 
-
-def _taken_in(F: Any, grad: Any, buffer: Any, kept: Any, share: Any) -> None:
-    buffer *= kept
-    buffer += grad * share
+    def _given(
+        self, param: Tensor, group: dict[str, Any]
+    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
+        """What the formula writes beside the parameter, and its numbers."""
+        lr, momentum = group["lr"], group["momentum"]
+        if momentum == 0:
+            return (), (lr,)
+        shares = (momentum, 1 - group["dampening"])
+        state = self.state[param]
+        buffer = state.get("momentum_buffer")
+        if buffer is None:  # the first gradient is not dampened
+            buffer = state["momentum_buffer"] = zeros_like(param)
+            shares = (0.0, 1.0)
+        return (buffer,), (*shares, lr, *[momentum] * bool(group["nesterov"]))
 
 
 def _descended(F: Any, grad: Any, param: Any, lr: Any) -> None:
     param -= grad * lr
 
 
-_take_in, _descend = Update(_taken_in), Update(_descended)
+def _moved(F: Any, grad: Any, buffer: Any, param: Any, kept: Any, share: Any, lr: Any) -> None:
+    buffer *= kept
+    buffer += grad * share
+    param -= buffer * lr
+
+
+def _looked_ahead(
+    F: Any, grad: Any, buffer: Any, param: Any, kept: Any, share: Any, lr: Any, momentum: Any
+) -> None:
+    buffer *= kept
+    buffer += grad * share
+    param -= (grad + buffer * momentum) * lr
+
+
+_FORMULAS: Final[dict[tuple[bool, bool], Formula]] = {
+    (False, False): _descended,
+    (True, False): _moved,
+    (True, True): _looked_ahead,
+}
+"""By whether there is momentum, and whether it is Nesterov's."""
