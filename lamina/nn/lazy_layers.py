@@ -143,7 +143,8 @@ class _LazyConvolution(_LazyConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)  # type: ignore[call-arg]
+        more = (padding, dilation, groups, False, padding_mode)
+        super().__init__(0, 0, kernel_size, stride, *more)  # type: ignore[call-arg]
         self._make_lazy(out_channels, bias, device, dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.nn import functional as F
@@ -41,11 +42,12 @@ class Upsample(Module):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
-        self.scale_factor: float | tuple[float, ...] | None
-        if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None  # type: ignore[arg-type]
+        factor: Any = scale_factor
+        if isinstance(factor, tuple):
+            factor = tuple(map(float, factor))
+        elif factor is not None:
+            factor = float(factor) or None
+        self.scale_factor = factor
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor

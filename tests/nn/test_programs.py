@@ -30,5 +30,21 @@ def test_a_copy_stays_parametrized_when_the_other_does_not():
     assert lamina.equal(twin.weight, twin.parametrizations.weight.original.tanh())
 
 
+def test_a_refused_parametrization_changes_nothing():
+    class Cut(lamina.nn.Module):
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, x):
+            return x[:1] * 2
+
+    layer = lamina.nn.Linear(2, 2)
+    weight, before = layer.weight, layer.weight.detach().clone()
+    with pytest.raises(ValueError, match="may not change the shape of the tensor"):
+        lamina.nn.utils.parametrize.register_parametrization(layer, "weight", Cut())
+    assert layer.weight is weight
+    assert lamina.equal(layer.weight, before)
+
+
 def test_every_answer_belongs_to_a_program():
     assert set(RECORDED) == set(PROGRAMS)

@@ -98,6 +98,19 @@ def _check_result(found: Any, kind: dict[str, Any], what: str, hint: str) -> Non
             )
 
 
+def _inverted(modules: Sequence[Module], original: Tensor) -> Any:
+    """Return what the modules are to compute `original` from, as far as they can tell."""
+    made: Any = original
+    with no_grad():
+        for module in reversed(list(modules)):
+            if hasattr(module, "right_inverse"):
+                try:
+                    made = module.right_inverse(made)
+                except NotImplementedError:
+                    break
+    return made
+
+
 class ParametrizationList(ModuleList):
     """The modules that compute one tensor, in order, and what they compute it from.
 
@@ -118,15 +131,8 @@ class ParametrizationList(ModuleList):
             raise InvalidValue("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        kind = _kind(original)
-        with no_grad():
-            made: Any = original
-            for module in reversed(list(modules)):
-                if hasattr(module, "right_inverse"):
-                    try:
-                        made = module.right_inverse(made)
-                    except NotImplementedError:
-                        break
+        kind, before = _kind(original), original.data
+        made = _inverted(modules, original)
         if not isinstance(made, Tensor | Sequence):
             raise InvalidValue(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -142,7 +148,11 @@ class ParametrizationList(ModuleList):
         else:
             self._keep_several(original, made)
         if not unsafe:
-            _check_result(self(), kind, "A parametrization", "`unsafe`")
+            try:
+                _check_result(self(), kind, "A parametrization", "`unsafe`")
+            except InvalidValue:
+                original.data = before
+                raise
 
     def _keep_several(self, original: Tensor, made: Sequence[Tensor]) -> None:
         for i, part in enumerate(made):
