@@ -20,8 +20,8 @@ from lamina.devices.layouts import fresh
 
 __all__ = ["SparseArray"]
 
-_BLOCK: Final = 2**22
-"""So many products at once when a sparse matrix is multiplied: 16 to 32 MB."""
+_BLOCK: Final = 2**20
+"""So many products at once when a sparse matrix is multiplied: 4 to 8 MB."""
 
 
 @final
@@ -213,12 +213,16 @@ def _times_columns(matrix: SparseArray, columns: HostArray) -> HostArray:
     result = np.zeros((matrix.shape[0], columns.shape[1]), kind)
     if not rows.size:
         return result
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    step = max(_BLOCK // rows.size, 1)
-    for start in range(0, columns.shape[1], step):
-        part = slice(start, start + step)
-        products = matrix.values[:, None] * columns[places, part]
-        result[rows[starts], part] = np.add.reduceat(products, starts, axis=0)
+    starts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), rows.size)
+    step = max(_BLOCK // max(columns.shape[1], 1), 1)
+    first = 0
+    while first < starts.size - 1:  # whole rows, about `step` elements at once
+        last = max(int(np.searchsorted(starts, starts[first] + step, "right")) - 1, first + 1)
+        begin, part = starts[first], slice(starts[first], starts[last])
+        products = columns[places[part]] * matrix.values[part, None]
+        sums = np.add.reduceat(products, starts[first:last] - begin, axis=0)
+        result[rows[starts[first:last]]] = sums
+        first = last
     return result
 
 

@@ -94,9 +94,11 @@ class Categorical(CategoryChances, Distribution):
         """The logarithm of the probability of each category in `value`."""
         if self._validate_args:
             self._validate_sample(value)
-        value = value.long().unsqueeze(-1)
-        value, logits = broadcast_tensors(value, self.logits)
-        return logits.gather(-1, value[..., :1]).squeeze(-1)
+        index, logits = value.long().unsqueeze(-1), self.logits
+        if value.shape != self._batch_shape:
+            index, logits = broadcast_tensors(index, logits)
+            index = index[..., :1]
+        return logits.gather(-1, index).squeeze(-1)
 
     def entropy(self) -> Tensor:
         r"""$-\sum_k p_k \log p_k$."""

@@ -38,16 +38,18 @@ class LogisticNormal(TransformedDistribution):
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
     @property
-    def _normal(self) -> Normal:
+    def _normal(self) -> Any:
         found: Any = self.base_dist
-        return found.base_dist if isinstance(found, Independent) else found  # type: ignore[return-value]
+        return found.base_dist if isinstance(found, Independent) else found
 
     @property
     def loc(self) -> Tensor:
         """The means."""
-        return self._normal.loc
+        loc: Tensor = self._normal.loc
+        return loc
 
     @property
     def scale(self) -> Tensor:
         """The standard deviations."""
-        return self._normal.scale
+        scale: Tensor = self._normal.scale
+        return scale
