@@ -94,6 +94,15 @@ def test_products_and_their_gradients(matrix, columns):
     np.testing.assert_allclose(values.grad.numpy(), kept, atol=1e-12)
 
 
+def test_large_products_go_block_by_block(monkeypatch):
+    monkeypatch.setattr("lamina.devices.sparse._BLOCK", 6)
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(9, 7)) * (random.uniform(size=(9, 7)) < 0.6)
+    factor = random.normal(size=(7, 2))
+    got = lamina.tensor(matrix).to_sparse() @ lamina.tensor(factor)
+    np.testing.assert_allclose(got.numpy(), matrix @ factor, atol=1e-12)
+
+
 def test_gradients_flow_through_coalescing_transposing_and_densifying():
     values = lamina.tensor([3.0, 4.0, 5.0, 6.0], dtype=lamina.float64, requires_grad=True)
 
