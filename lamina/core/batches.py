@@ -42,12 +42,12 @@ class Mapping:
         """Remember a tensor that is about to be written to."""
         base = target if target._view is None else target._view.base
         place = (base._node, base._requires_grad, base._origin)
-        self._written.append((target, target._array.copy(), base, place))
+        self._written.append((target._array, target._array.copy(), base, place))
 
     def undo(self) -> None:
         """Put back what was written to, newest first."""
-        for target, before, base, place in reversed(self._written):
-            target._array[...] = before
+        for array, before, base, place in reversed(self._written):
+            array[...] = before
             base._node, base._requires_grad, base._origin = place
         self._written.clear()
 

@@ -141,6 +141,16 @@ def bessel(t):
         return bool(abs(near - mp.besselj(0, 5.05)) < 1e-12), None if far != far else far
 
 
+def tangent_of_itself(t):
+    def square(x):
+        copy = x.clone()
+        return copy.mul_(copy)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's first jvp compiles things it has deprecated
+        return t.func.jvp(square, (t.tensor([2.0, 3.0]),), (t.ones(2),))[1].tolist()
+
+
 # name on the page: (program, Lamina's answer, PyTorch's answer)
 DIFFERENCES = {
     "error-class": (
@@ -166,6 +176,7 @@ DIFFERENCES = {
     "grad-captured": (
         lambda t: failure(lambda: captured(t)) or captured(t), [1.0, 1.0], RuntimeError,
     ),
+    "forward-itself": (tangent_of_itself, [4.0, 6.0], [6.0, 12.0]),
     "vmap-function": (
         lambda t: failure(lambda: mapped_function(t)) or mapped_function(t),
         [2.0, 2.0], RuntimeError,
