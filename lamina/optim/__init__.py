@@ -16,8 +16,9 @@ from lamina.optim.radam import RAdam
 from lamina.optim.rmsprop import RMSprop
 from lamina.optim.rprop import Rprop
 from lamina.optim.sgd import SGD
+from lamina.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

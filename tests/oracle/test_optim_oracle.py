@@ -302,6 +302,9 @@ WRONG = [
     ("Muon", {"momentum": -1.0}),
     ("Muon", {"weight_decay": -1.0}),
     ("Muon", {"adjust_lr_fn": "other"}),
+    ("SparseAdam", {"lr": 0.0}),
+    ("SparseAdam", {"eps": 0.0}),
+    ("SparseAdam", {"betas": (1.0, 0.5)}),
     ("LBFGS", {"lr": -1.0}),
     ("LBFGS", {"groups": 2}),
 ]
@@ -319,3 +322,12 @@ def test_wrong_settings(name, settings):
         raised.append(caught.value)
     assert isinstance(raised[0], type(raised[1]))
     assert str(raised[1]) in str(raised[0])
+
+
+def test_sparse_adam_refuses_dense_gradients():
+    for module in (lamina, torch):
+        w = module.ones(2, requires_grad=True)
+        w.grad = module.ones(2)
+        optimizer = module.optim.SparseAdam([w])
+        with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
+            optimizer.step()
