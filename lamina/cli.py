@@ -1,4 +1,4 @@
-"""The command line: `lamina run`, `doctor`, `graph`, `demo` and `bench`."""
+"""The command line: `lamina run`, `doctor`, `explain`, `graph`, `demo` and `bench`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
     _add_doctor(commands)
+    _add_explain(commands)
     _add_bench(commands)
     return parser
 
@@ -68,6 +69,17 @@ def _add_doctor(commands: Any) -> None:
     add("--strict", action="store_true", help="let the exit status be 1 if anything is found")
     _add_program(parser)
     parser.set_defaults(run=_doctor, parser=parser)
+
+
+def _add_explain(commands: Any) -> None:
+    parser = commands.add_parser(
+        "explain",
+        help="say what the code of an error means: a program that fails, why, and its repair",
+        description="Show a program that meets an error, what it prints, why that is an error, and "
+        "the program repaired. Without a code, all codes are listed.",
+    )
+    parser.add_argument("code", nargs="?", help="a code such as L201, or the name of the class")
+    parser.set_defaults(run=_explain)
 
 
 def _add_program(parser: argparse.ArgumentParser) -> None:
@@ -148,6 +160,12 @@ def _doctor(options: argparse.Namespace) -> int:
     except running.CannotRun as error:
         print(f"lamina: {error}", file=sys.stderr)
         return 2
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from lamina import explain_command  # only this command needs it
+
+    return explain_command.run(options.code)
 
 
 def _bench(options: argparse.Namespace) -> int:

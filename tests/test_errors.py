@@ -1,7 +1,6 @@
 """The look of a diagnostic, and the classes that carry it."""
 
 import ast
-import inspect
 import pickle
 import textwrap
 import unicodedata
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 import lamina.errors as errors
 from lamina.errors import CODES, LaminaError, LaminaWarning, Place, SavedValueModified, render
+from lamina.errors.entries import entry_of
 from lamina.errors.places import SOURCE_WIDTH
 
 
@@ -178,13 +178,13 @@ def test_every_class(code, kind):
 
 
 @pytest.mark.parametrize("kind", CODES.values(), ids=CODES)
-def test_every_class_shows_a_failing_and_a_repaired_program(kind):
-    doc = inspect.getdoc(kind)
-    fails = "Warns:" if issubclass(kind, LaminaWarning) else "Fails:"
-    _, _, programs = doc.partition(fails)
-    failing, _, working = programs.partition("Works:")
-    for program in (failing, working):
-        assert ast.parse(textwrap.dedent(program.strip("\n"))).body
+def test_every_class_shows_a_failing_and_a_repaired_program_and_a_reason(kind):
+    entry = entry_of(kind)
+    for program in (entry.failing, entry.repaired):
+        assert len(ast.parse(program).body) > 1
+    assert entry.failing != entry.repaired
+    assert entry.claim.endswith(".")
+    assert entry.reason
 
 
 @pytest.mark.parametrize(

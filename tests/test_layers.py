@@ -24,7 +24,7 @@ LAYERS = [
     | {"hub", "multiprocessing"},
     {"compiler", "explain", "doctor", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
-    {"cli", "demo", "bench", "graph_command", "torch_alias", "__main__"},
+    {"cli", "demo", "bench", "explain_command", "graph_command", "torch_alias", "__main__"},
 ]
 FILE_LINES, FUNCTION_LINES, COLUMNS = 400, 40, 100
 

@@ -53,6 +53,7 @@ def standing_for(value: Any) -> Any:
             f"expected a Tensor or a GradientEdge, but got {type(value).__name__}: only those "
             "stand in a graph",
             [(blame.this_place(), "given here")],
+            ["pass the tensor itself, such as `model.weight`, not its name or its values"],
         )
     edge = edge_of_public(value.node, value.output_nr)
     if isinstance(edge, Tensor):

@@ -19,9 +19,10 @@ from lamina.autograd.jacobians import (
     outputs_of,
 )
 from lamina.core import blame
-from lamina.core.definitions import definition
+from lamina.core.definitions import definition, is_internal
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import backend_of
+from lamina.errors import Note
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -224,7 +225,7 @@ def _check_against_differences(
                     "grad_output multiple times gives different values, although analytical "
                     "gradient matches numerical gradient: they differ by up to "
                     f"{abs(gradients[k] - again[k]).max():.3g} for input {k}",
-                    [(definition(func), "the function")],
+                    _defined(func),
                     ["set nondet_tol if its derivative is not deterministic"],
                 )
 
@@ -272,9 +273,18 @@ def _mismatch(
     return errors.GradcheckFailed(
         f"Jacobian mismatch for output {i} with respect to input {k}: the worst of {count} wrong "
         f"entries is {entry}, numerical:{numerical[at]:.6g} analytical:{analytical[at]:.6g}",
-        [(definition(func), "the function"), (blame.this_place(), "checked here")],
+        [*_defined(func), (blame.this_place(), "checked here")],
         help,
     )
+
+
+def _defined(func: Callable[..., Any]) -> list[Note]:
+    """Where the function is written, if that is in the user's program."""
+    owner = getattr(func, "__self__", None)  # a custom Function, if it is its `apply`
+    found = getattr(owner, "backward", func) if isinstance(owner, type) else func
+    place = definition(found)
+    known = place is not None and not is_internal(found)
+    return [(place, "the function" if found is func else "its derivative")] if known else []
 
 
 def _element(tensor: Tensor, number: int) -> str:
@@ -300,7 +310,7 @@ def _check_constant(
                 raise errors.GradcheckFailed(
                     "Numerical gradient for function expected to be zero, since no output requires "
                     f"grad, but that by input {k} is not",
-                    [(definition(func), "the function")],
+                    _defined(func),
                     ["do not cut the graph inside the function: detach(), .data, no_grad, NumPy"],
                 )
 
@@ -315,7 +325,7 @@ def _check_dtypes(func: Callable[..., Any], checked: list[Tensor], outputs: list
                 raise errors.GradcheckFailed(
                     f"Gradient of input {k} has dtype {gradient.dtype} instead of "
                     f"{checked[k].dtype}",
-                    [(definition(func), "the function")],
+                    _defined(func),
                 )
 
 
@@ -341,7 +351,7 @@ def _check_undefined(func: Callable[..., Any], arguments: list[Any], checked: li
         raise errors.GradcheckFailed(
             "Expected backward function to handle undefined output grads: it failed with "
             f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
-            [(definition(func), "the function")],
+            _defined(func),
             ["let backward take None for a gradient, or leave set_materialize_grads as it is"],
         ) from error
     for k, gradient in enumerate(found):
@@ -349,5 +359,5 @@ def _check_undefined(func: Callable[..., Any], arguments: list[Any], checked: li
             raise errors.GradcheckFailed(
                 "Expected all input grads to be undefined or zero when all output grads are "
                 f"undefined or zero: that of input {k} is not",
-                [(definition(func), "the function")],
+                _defined(func),
             )

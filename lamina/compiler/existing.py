@@ -53,6 +53,15 @@ class _Record(NamedTuple):
     changed_at: int
 
 
+def _is_whole(tensor: Tensor) -> bool:
+    """Whether a tensor was finished: an operation that fails half-way may leave one that was not,
+    which the traceback keeps alive."""
+    return all(hasattr(tensor, name) for name in _PARTS)
+
+
+_PARTS: Final = ("_array", "_cell", "_grad", "_hooks", "_node", "_requires_grad", "_view")
+
+
 @final
 class Existing:
     """Every tensor alive, as it was.
@@ -71,7 +80,9 @@ class Existing:
         # Those known first, in their order: the collector's differs from process to process, and
         # with the order of results the text of the program would.
         found = {id(tensor): tensor for tensor in known}
-        found |= {id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor)}
+        found |= {
+            id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor) and _is_whole(t)
+        }
         self._own = {id(tensor) for tensor in known}
         if threading.active_count() == 1:
             self._own = set(found)
@@ -139,7 +150,8 @@ class Existing:
         for key, record in self._records.items():
             tensor, boundary = record.tensor, self._boundaries.get(key)
             if key not in self._own:
-                if isinstance(tensor._array, TracedArray):
+                was_given = tensor._array is not record.array  # else it is left of a failed capture
+                if was_given and isinstance(tensor._array, TracedArray):
                     return _MEMORY
                 continue
             if tensor._array is not record.array:

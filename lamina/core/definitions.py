@@ -7,6 +7,7 @@ import inspect
 from types import CodeType
 from typing import Any
 
+from lamina.core.own_files import internal_files
 from lamina.core.source import SourceFile, one_line, short_name, source_file, span_of
 from lamina.errors import Place
 
@@ -26,6 +27,14 @@ def definition(function: Any) -> Place | None:
     except Exception:
         pass  # an error that explains another one must not hide it
     return Place(short_name(code.co_filename), code.co_firstlineno)
+
+
+def is_internal(function: Any) -> bool:
+    """Whether a function is not the user's own code, as far as that is known."""
+    try:
+        return inspect.unwrap(function).__code__.co_filename in internal_files
+    except Exception:
+        return True
 
 
 def returned(function: Any, count: int | None = None) -> Place | None:

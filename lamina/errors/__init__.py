@@ -91,7 +91,6 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L805  OnceDifferentiable (RuntimeError)
     |-- L806  SaveForBackwardMisuse (TypeError)
     |-- L807  ContextMisuse (RuntimeError)
-    |-- L808  FunctionResultInvalid (TypeError)
     |  extras: packages, compiler, files
     |-- L901  MissingExtra (ImportError)
     |-- L902  NotSupported (NotImplementedError)
@@ -136,30 +135,31 @@ from .extras import (
     SaveFailed,
     UnsafeFile,
 )
-from .graph import (
+from .functions import (
     BackwardNotWritten,
+    ContextMisuse,
+    InvalidGradient,
+    LegacyFunction,
+    OnceDifferentiable,
+    SaveForBackwardMisuse,
+    WrongNumberOfGradients,
+)
+from .graph import (
     CheckpointMismatch,
     CheckpointWarning,
-    ContextMisuse,
     CreateGraphWarning,
-    FunctionResultInvalid,
     GradAssignmentMismatch,
     GradcheckFailed,
     GradNotATensor,
     GradShapeMismatch,
     GraphFreed,
     HookResultInvalid,
-    InvalidGradient,
-    LegacyFunction,
     NanGradient,
     NoGraph,
     NonScalarRoot,
     NotAGraphTensor,
     NotDifferentiable,
-    OnceDifferentiable,
-    SaveForBackwardMisuse,
     UnusedInput,
-    WrongNumberOfGradients,
 )
 from .imports import (
     MissingImport,
@@ -335,7 +335,6 @@ CODES: dict[str, type[Diagnostic]] = {
     "L805": OnceDifferentiable,
     "L806": SaveForBackwardMisuse,
     "L807": ContextMisuse,
-    "L808": FunctionResultInvalid,
     "L901": MissingExtra,
     "L902": NotSupported,
     "L903": CaptureError,
@@ -388,7 +387,6 @@ __all__ = [
     "EmptyParameterList",
     "EmptyReduction",
     "FileFormatError",
-    "FunctionResultInvalid",
     "FunctionViewModified",
     "GradAssignmentMismatch",
     "GradNotATensor",

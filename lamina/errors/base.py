@@ -29,7 +29,8 @@ class Diagnostic:
 
     def _default_notes(self) -> tuple[Note, ...]:
         """What to show when whoever raises knows no better place."""
-        return ()
+        place = _finders[-1]() if _finders else None
+        return () if place is None else ((place, "called here"),)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -52,10 +53,6 @@ class LaminaError(Diagnostic, Exception):
     Raised are its subclasses only, each of which is also the builtin exception that PyTorch
     raises in that situation, so programs written for PyTorch catch what they expect.
     """
-
-    def _default_notes(self) -> tuple[Note, ...]:
-        place = _finders[-1]() if _finders else None
-        return () if place is None else ((place, "called here"),)
 
 
 # What finds the position in the user's program; `lamina.core.provenance`, which knows how, sets it.

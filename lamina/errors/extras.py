@@ -12,10 +12,14 @@ from .base import LaminaError, LaminaWarning
 class MissingExtra(LaminaError, ImportError):
     """An optional package is needed: `pip install lamina[full]`.
 
+    Some dtypes and file formats come from packages that Lamina does not install by itself.
+
     Fails:
         x = torch.ones(2, dtype=torch.bfloat16)
     Works:
         x = torch.ones(2, dtype=torch.float32)
+    Needs:
+        an installation without the package ml_dtypes
     """
 
     code = "L901"
@@ -25,10 +29,12 @@ class MissingExtra(LaminaError, ImportError):
 class NotSupported(LaminaError, NotImplementedError):
     """PyTorch can do this, Lamina cannot.
 
+    The message says what there is instead, if anything.
+
     Fails:
-        torch.ones(2).to_mkldnn()
+        torch.nn.functional.pad(torch.ones(2), (1, 1), mode="reflect")
     Works:
-        torch.ones(2)
+        torch.nn.functional.pad(torch.ones(1, 2), (1, 1), mode="reflect")
     """
 
     code = "L902"
@@ -38,10 +44,15 @@ class NotSupported(LaminaError, NotImplementedError):
 class CaptureError(LaminaError, RuntimeError):
     """A compiled function did something that cannot be captured.
 
+    The path that Python takes depends on a value, and the program is recorded before there are
+    values.
+
     Fails:
-        step = torch.compile(lambda x: x if x.sum().item() > 0 else -x)
+        step = torch.compile(lambda x: x if x.sum().item() > 0 else -x, fullgraph=True)
+        step(torch.ones(2))
     Works:
-        step = torch.compile(lambda x: torch.where(x.sum() > 0, x, -x))
+        step = torch.compile(lambda x: torch.where(x.sum() > 0, x, -x), fullgraph=True)
+        step(torch.ones(2))
     """
 
     code = "L903"
@@ -51,10 +62,14 @@ class CaptureError(LaminaError, RuntimeError):
 class CaptureWarning(LaminaWarning):
     """Part of a compiled function runs eagerly, since it cannot be captured.
 
+    A number that is read out leaves the program that is recorded.
+
     Warns:
         step = torch.compile(lambda x: x * x.sum().item())
+        step(torch.ones(2))
     Works:
         step = torch.compile(lambda x: x * x.sum())
+        step(torch.ones(2))
     """
 
     code = "L904"
@@ -66,10 +81,19 @@ class FileFormatError(LaminaError, RuntimeError, pickle.UnpicklingError):
 
     PyTorch raises RuntimeError for a broken archive and UnpicklingError for a broken pickle in it.
 
+    It is another kind of file, or was cut off on its way.
+
     Fails:
-        torch.load('picture.png')
+        import io
+
+        torch.load(io.BytesIO(b"a picture"))
     Works:
-        torch.load('weights.pt')
+        import io
+
+        buffer = io.BytesIO()
+        torch.save(torch.ones(2), buffer)
+        buffer.seek(0)
+        torch.load(buffer)
     """
 
     code = "L905"
@@ -79,10 +103,14 @@ class FileFormatError(LaminaError, RuntimeError, pickle.UnpicklingError):
 class DistributedError(LaminaError, RuntimeError):
     """Processes that work together were used in a way that cannot work.
 
+    They have to know each other before they can exchange anything.
+
     Fails:
-        torch.distributed.all_reduce(x)
+        torch.distributed.all_reduce(torch.ones(2))
     Works:
-        torch.distributed.init_process_group('mpi'); torch.distributed.all_reduce(x)
+        torch.ones(2)
+    Needs:
+        the part for several processes, which is still to come
     """
 
     code = "L906"
@@ -92,10 +120,25 @@ class DistributedError(LaminaError, RuntimeError):
 class UnsafeFile(LaminaError, pickle.UnpicklingError):
     """A file names a class or function that loading does not use unless it is told to.
 
+    A pickle can call anything when it is read, so only what is known to be harmless is called.
+
     Fails:
-        torch.load('whole_model.pt')
+        import fractions
+        import io
+
+        buffer = io.BytesIO()
+        torch.save(fractions.Fraction(1, 2), buffer)
+        buffer.seek(0)
+        torch.load(buffer)
     Works:
-        with torch.serialization.safe_globals([Net]): torch.load('whole_model.pt')
+        import fractions
+        import io
+
+        buffer = io.BytesIO()
+        torch.save(fractions.Fraction(1, 2), buffer)
+        buffer.seek(0)
+        with torch.serialization.safe_globals([fractions.Fraction]):
+            torch.load(buffer)
     """
 
     code = "L907"
@@ -105,10 +148,19 @@ class UnsafeFile(LaminaError, pickle.UnpicklingError):
 class EmptyFile(LaminaError, EOFError):
     """A file from which something was to be loaded has no bytes.
 
+    Often it was never written, or the buffer is read from its end: `seek(0)` goes back.
+
     Fails:
+        import io
+
         torch.load(io.BytesIO())
     Works:
-        buffer = io.BytesIO(); torch.save(x, buffer); buffer.seek(0); torch.load(buffer)
+        import io
+
+        buffer = io.BytesIO()
+        torch.save(torch.ones(2), buffer)
+        buffer.seek(0)
+        torch.load(buffer)
     """
 
     code = "L908"
@@ -118,10 +170,16 @@ class EmptyFile(LaminaError, EOFError):
 class SaveFailed(LaminaError, RuntimeError):
     """A file could not be written; what was there before is still there.
 
+    The file is written beside its place first, and moved there when it is whole.
+
     Fails:
-        torch.save(x, '/no/such/folder/x.pt')
+        torch.save(torch.ones(2), "/no/such/folder/x.pt")
     Works:
-        torch.save(x, 'x.pt')
+        import os
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            torch.save(torch.ones(2), os.path.join(folder, "x.pt"))
     """
 
     code = "L909"

@@ -11,10 +11,18 @@ from .base import LaminaError
 class MissingName(LaminaError, AttributeError):
     """A name was used that the module does not have.
 
+    It is misspelled, or a part of PyTorch that Lamina does not have.
+
     Fails:
-        torch.relu7(x)
+        with torch.as_torch():
+            import torch
+
+            torch.relu7(torch.ones(2))
     Works:
-        torch.relu(x)
+        with torch.as_torch():
+            import torch
+
+            torch.relu(torch.ones(2))
     """
 
     code = "L911"
@@ -24,10 +32,14 @@ class MissingName(LaminaError, AttributeError):
 class MissingImport(LaminaError, ImportError):
     """A name was imported that the module does not have.
 
+    It is misspelled, or a part of PyTorch that Lamina does not have.
+
     Fails:
-        from torch.nn import Linaer
+        with torch.as_torch():
+            from torch.nn import Linaer
     Works:
-        from torch.nn import Linear
+        with torch.as_torch():
+            from torch.nn import Linear
     """
 
     code = "L912"
@@ -37,10 +49,14 @@ class MissingImport(LaminaError, ImportError):
 class MissingModule(LaminaError, ModuleNotFoundError):
     """A module was imported that does not exist.
 
+    It is misspelled, or a part of PyTorch that Lamina does not have.
+
     Fails:
-        import torch.optimizers
+        with torch.as_torch():
+            import torch.optimizers
     Works:
-        import torch.optim
+        with torch.as_torch():
+            import torch.optim
     """
 
     code = "L913"
@@ -50,14 +66,21 @@ class MissingModule(LaminaError, ModuleNotFoundError):
 class TorchIsLoaded(LaminaError, RuntimeError):
     """`torch` cannot mean Lamina, since the real PyTorch was imported already.
 
+    A program that has both would mix tensors of one with functions of the other.
+
     Fails:
         import torch
-        with lamina.as_torch():
-            import model
-    Works:
+        import lamina
+
         with lamina.as_torch():
             import torch
-            import model
+    Works:
+        import lamina
+
+        with lamina.as_torch():
+            import torch
+    Needs:
+        the real PyTorch, installed beside Lamina
     """
 
     code = "L914"

@@ -11,10 +11,12 @@ from .base import LaminaError, LaminaWarning
 class DatasetMismatch(LaminaError, AssertionError):
     """Tensors or data sets do not go together, or there are none.
 
+    The first dimension counts the samples, in each of them.
+
     Fails:
-        TensorDataset(torch.ones(3, 2), torch.ones(4))
+        torch.utils.data.TensorDataset(torch.ones(3, 2), torch.ones(4))
     Works:
-        TensorDataset(torch.ones(3, 2), torch.ones(3))
+        torch.utils.data.TensorDataset(torch.ones(3, 2), torch.ones(3))
     """
 
     code = "L1001"
@@ -24,10 +26,12 @@ class DatasetMismatch(LaminaError, AssertionError):
 class CollateMismatch(LaminaError, RuntimeError):
     """Samples of different shapes or lengths cannot become one batch.
 
+    A batch is a tensor with one dimension more, in which each sample is one row.
+
     Fails:
-        default_collate([torch.ones(2), torch.ones(3)])
+        torch.utils.data.default_collate([torch.ones(2), torch.ones(3)])
     Works:
-        default_collate([torch.ones(3), torch.ones(3)])
+        torch.utils.data.default_collate([torch.ones(3), torch.ones(3)])
     """
 
     code = "L1002"
@@ -37,10 +41,14 @@ class CollateMismatch(LaminaError, RuntimeError):
 class CollateMissingKey(LaminaError, KeyError):
     """A sample lacks a key that the first sample of its batch has.
 
+    Samples become a batch key by key.
+
     Fails:
-        default_collate([{'image': 1, 'label': 0}, {'image': 2}])
+        samples = [{"image": 1, "label": 0}, {"image": 2}]
+        torch.utils.data.default_collate(samples)
     Works:
-        default_collate([{'image': 1, 'label': 0}, {'image': 2, 'label': 1}])
+        samples = [{"image": 1, "label": 0}, {"image": 2, "label": 1}]
+        torch.utils.data.default_collate(samples)
     """
 
     code = "L1003"
@@ -54,10 +62,38 @@ class CollateMissingKey(LaminaError, KeyError):
 class WorkerFailed(LaminaError, RuntimeError):
     """A worker of a DataLoader ended by itself, or gave nothing in time.
 
+    A sample takes longer than `timeout`, or the system ended the worker: memory is short.
+
     Fails:
-        next(iter(DataLoader(slow, num_workers=1, timeout=1)))
+        import threading
+
+
+        class Slow:
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                threading.Event().wait(1.0)
+                return index
+
+
+        loader = torch.utils.data.DataLoader(Slow(), num_workers=1, timeout=0.1)
+        next(iter(loader))
     Works:
-        next(iter(DataLoader(slow, num_workers=1, timeout=60)))
+        import threading
+
+
+        class Slow:
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                threading.Event().wait(0.1)
+                return index
+
+
+        loader = torch.utils.data.DataLoader(Slow(), num_workers=1, timeout=60)
+        next(iter(loader))
     """
 
     code = "L1004"
@@ -67,10 +103,12 @@ class WorkerFailed(LaminaError, RuntimeError):
 class DatasetWarning(LaminaWarning):
     """A data set is not as long as it said, or has no elements.
 
+    A split of nothing gives an empty data set, from which no batch comes.
+
     Warns:
-        random_split(range(3), [0.1, 0.9])
+        torch.utils.data.random_split(range(1), [0.5, 0.5])
     Works:
-        random_split(range(3), [0.4, 0.6])
+        torch.utils.data.random_split(range(2), [0.5, 0.5])
     """
 
     code = "L1005"

@@ -14,6 +14,8 @@ class ShapeMismatch(LaminaError, RuntimeError):
     PyTorch's phrase: The size of tensor a (3) must match the size of tensor b (4) at non-
     singleton dimension 0.
 
+    Dimensions are compared from the last to the first; sizes have to be equal, or one of them 1.
+
     Fails:
         torch.ones(3) + torch.ones(4)
     Works:
@@ -26,6 +28,8 @@ class ShapeMismatch(LaminaError, RuntimeError):
 @final
 class ReshapeMismatch(LaminaError, RuntimeError):
     """A shape is invalid for input of that size.
+
+    The sizes of all dimensions multiplied have to give the number of elements.
 
     Fails:
         torch.ones(4).reshape(3, 2)
@@ -42,6 +46,8 @@ class ViewStrideMismatch(LaminaError, RuntimeError):
 
     PyTorch's phrase: view size is not compatible with input tensor's size and stride.
 
+    A view only says in which steps to walk through memory, and no steps give this order.
+
     Fails:
         torch.ones(2, 3).t().view(6)
     Works:
@@ -54,6 +60,8 @@ class ViewStrideMismatch(LaminaError, RuntimeError):
 @final
 class MatmulShapeMismatch(LaminaError, RuntimeError):
     """Two shapes cannot be multiplied as matrices.
+
+    The columns of the first have to be as many as the rows of the second.
 
     Fails:
         torch.ones(2, 3) @ torch.ones(2, 3)
@@ -68,10 +76,14 @@ class MatmulShapeMismatch(LaminaError, RuntimeError):
 class WriteShapeMismatch(LaminaError, RuntimeError):
     """A result doesn't match the shape of the tensor that it is written to.
 
+    A tensor keeps its size when it is changed in place.
+
     Fails:
-        a = torch.ones(3); a += torch.ones(2, 3)
+        a = torch.ones(3)
+        a += torch.ones(2, 3)
     Works:
-        a = torch.ones(3); a = a + torch.ones(2, 3)
+        a = torch.ones(3)
+        a = a + torch.ones(2, 3)
     """
 
     code = "L405"
@@ -80,6 +92,8 @@ class WriteShapeMismatch(LaminaError, RuntimeError):
 @final
 class ConcatenationMismatch(LaminaError, RuntimeError):
     """Tensors put together must match except in one dimension.
+
+    Along that one they are put one after the other; along the others they lie side by side.
 
     Fails:
         torch.cat([torch.ones(2, 3), torch.ones(2, 4)])
@@ -94,6 +108,8 @@ class ConcatenationMismatch(LaminaError, RuntimeError):
 class NegativeSize(LaminaError, RuntimeError):
     """A tensor cannot have a negative dimension.
 
+    Most often a size that was computed came out too small.
+
     Fails:
         torch.ones(-1)
     Works:
@@ -106,6 +122,8 @@ class NegativeSize(LaminaError, RuntimeError):
 @final
 class RaggedData(LaminaError, ValueError):
     """Nested lists differ in length: expected sequence of length 2 at dim 1 (got 1).
+
+    The rows of a tensor are equally long.
 
     Fails:
         torch.tensor([[1, 2], [3]])
@@ -120,10 +138,12 @@ class RaggedData(LaminaError, ValueError):
 class BatchMismatch(LaminaError, ValueError):
     """Sizes of a batch do not agree, or it is too small.
 
+    Each row of scores belongs to one target.
+
     Fails:
-        F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1]))
+        torch.nn.functional.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1]))
     Works:
-        F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1, 1]))
+        torch.nn.functional.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1, 1]))
     """
 
     code = "L409"
@@ -134,6 +154,8 @@ class LayerMismatch(LaminaError, RuntimeError, AssertionError):
     """A layer, its settings and what it is given do not fit together.
 
     PyTorch raises AssertionError in some of these cases and RuntimeError in others.
+
+    Each head of an attention, say, gets an equal share of the embedding.
 
     Fails:
         torch.nn.MultiheadAttention(5, 2)
@@ -147,6 +169,8 @@ class LayerMismatch(LaminaError, RuntimeError, AssertionError):
 @final
 class IndexOutOfRange(LaminaError, IndexError):
     """An index is out of bounds for its dimension.
+
+    Counting starts at 0, so the last element of 3 has the index 2.
 
     Fails:
         torch.ones(3)[3]
@@ -162,6 +186,8 @@ class DimensionOutOfRange(LaminaError, IndexError):
     """A dimension is out of range.
 
     PyTorch's phrase: Dimension out of range (expected to be in range of [-1, 0], but got 1).
+
+    Counting starts at 0, so a tensor with one dimension has the dimension 0, which is also -1.
 
     Fails:
         torch.ones(3).sum(dim=1)
@@ -191,6 +217,8 @@ class InvalidIndex(LaminaError, IndexError):
 class InvalidValue(LaminaError, ValueError):
     """An argument has a value that makes no sense here.
 
+    The message names the argument, and the values that it can have.
+
     Fails:
         torch.nn.Dropout(p=2.0)
     Works:
@@ -203,6 +231,8 @@ class InvalidValue(LaminaError, ValueError):
 @final
 class LinAlgError(LaminaError, RuntimeError):
     """A matrix does not have what was asked for: it is singular, or not positive-definite.
+
+    A matrix that flattens space in some direction has no inverse, for one.
 
     Fails:
         torch.linalg.inv(torch.zeros(2, 2))
@@ -217,6 +247,8 @@ class LinAlgError(LaminaError, RuntimeError):
 class NotAScalar(LaminaError, RuntimeError):
     """A Tensor with many elements cannot be converted to Scalar.
 
+    Reduce it to one number first, or use `tolist()`.
+
     Fails:
         torch.ones(2).item()
     Works:
@@ -230,10 +262,16 @@ class NotAScalar(LaminaError, RuntimeError):
 class AmbiguousTruth(LaminaError, RuntimeError):
     """Boolean value of Tensor with more than one value is ambiguous.
 
+    Some elements may be true and others not: say whether all or any of them count.
+
     Fails:
-        if x > 0: pass
+        x = torch.ones(2)
+        if x > 0:
+            print("positive")
     Works:
-        if (x > 0).all(): pass
+        x = torch.ones(2)
+        if (x > 0).all():
+            print("positive")
     """
 
     code = "L707"
@@ -243,10 +281,14 @@ class AmbiguousTruth(LaminaError, RuntimeError):
 class ZeroDimensional(LaminaError, TypeError):
     """A 0-d tensor has neither length nor elements to iterate over.
 
+    It is one number.
+
     Fails:
-        for v in torch.tensor(1.0): pass
+        for v in torch.tensor(1.0):
+            print(v)
     Works:
         v = torch.tensor(1.0).item()
+        print(v)
     """
 
     code = "L708"
@@ -255,6 +297,8 @@ class ZeroDimensional(LaminaError, TypeError):
 @final
 class EmptyReduction(LaminaError, RuntimeError):
     """A reduction without a value for nothing was given nothing.
+
+    The largest of no numbers is no number; their sum is 0.
 
     Fails:
         torch.ones(0).max()
@@ -269,6 +313,8 @@ class EmptyReduction(LaminaError, RuntimeError):
 class InvalidArgument(LaminaError, RuntimeError):
     """An argument's value is refused by the operation.
 
+    The message names the argument, and the values that it can have.
+
     Fails:
         torch.multinomial(torch.tensor([-1.0, 2.0]), 1)
     Works:
@@ -281,6 +327,8 @@ class InvalidArgument(LaminaError, RuntimeError):
 @final
 class UnknownStrategy(LaminaError, AssertionError):
     """A Jacobian is computed in forward or in reverse mode, and no other.
+
+    The rows come from reverse mode, the columns from forward mode.
 
     Fails:
         torch.autograd.functional.jacobian(torch.sin, torch.ones(2), strategy="sideways")
@@ -298,9 +346,11 @@ class LoopedMapWarning(LaminaWarning):
     Given only if `torch.func.warn_of_loops()` asked for it.
 
     Warns:
-        torch.func.warn_of_loops(); torch.vmap(lambda x: x if x > 0 else -x)(torch.ones(2))
+        torch.func.warn_of_loops()
+        torch.vmap(lambda x: x if x > 0 else -x)(torch.ones(2))
     Works:
-        torch.func.warn_of_loops(); torch.vmap(lambda x: torch.where(x > 0, x, -x))(torch.ones(2))
+        torch.func.warn_of_loops()
+        torch.vmap(lambda x: torch.where(x > 0, x, -x))(torch.ones(2))
     """
 
     code = "L713"
@@ -309,6 +359,8 @@ class LoopedMapWarning(LaminaWarning):
 @final
 class DoubtfulValue(LaminaWarning):
     """A result can be computed, but is hardly what was meant.
+
+    Here a variance is computed from one observation, which divides by zero.
 
     Warns:
         torch.cov(torch.ones(2, 1))

@@ -71,6 +71,7 @@ def _check_joined(shapes: list[tuple[int, ...]], axis: int) -> None:
                     f"{wanted} but got size {found} for tensor number {place} in the list. The "
                     f"shapes are {', '.join(map(dims, shapes))}",
                     [(this_place(), "joined here")],
+                    [f"join them along dimension {k}, or bring dimension {k} to one size first"],
                 )
 
 

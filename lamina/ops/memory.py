@@ -9,7 +9,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.arguments import takes_tensors
-from lamina.core.blame.words import dims, made_note, this_place
+from lamina.core.blame.words import a_name, dims, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import channels_last, contiguous_format, preserve_format
 from lamina.core.modes import state
@@ -186,7 +186,7 @@ def _resized(self: Tensor, size: tuple[int, ...]) -> Tensor:
         raise errors.ResizeRefused(
             "cannot resize variables that require grad",
             [(this_place(), "resized here"), *made_note(self)],
-            ["resize a copy outside the graph: `t = t.detach().clone().resize_(...)`"],
+            [f"resize a copy outside the graph: `{a_name(self)}.detach().clone().resize_(...)`"],
         )
     array = self._array
     if array.shape == size:

@@ -10,6 +10,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import (
+    Note,
     a_name,
     called,
     dims,
@@ -138,7 +139,10 @@ def _check_view(target: Any, view: Any) -> None:
 
 def _special_view(target: Any, view: Any) -> RuntimeError:
     code, lasti, op_name = view.origin
-    made = [(this_place(), "changed here"), (place_of(code, lasti), "the view was made here")]
+    made: list[Note] = [
+        (this_place(), "changed here"),
+        (place_of(code, lasti), "the view was made here"),
+    ]
     if view.creation is MULTIPLE:
         node = target._node
         node_name = getattr(getattr(node, "node", node), "name", lambda: op_name)()
@@ -160,7 +164,7 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
             "logic to handle view+inplace would override the custom backward associated with the "
             "custom Function, leading to incorrect gradients. This behavior is forbidden.",
             made,
-            ["change a copy: clone() the output first"],
+            [f"change a copy: `{_made_source(target, made)}.clone()`"],
         )
     mode = "no_grad" if view.creation == "no_grad" else "inference"
     return errors.NoGradViewModified(
@@ -169,10 +173,16 @@ def _special_view(target: Any, view: Any) -> RuntimeError:
         "the view depends on its base was not recorded",
         made,
         [
-            "make the view outside no_grad, or do both inside no_grad",
-            "or change a copy: clone() the view",
+            f"make the view outside {mode}, or do both inside {mode}",
+            f"or change a copy: `{_made_source(target, made)}.clone()`",
         ],
     )
+
+
+def _made_source(target: Any, made: list[Note]) -> str:
+    """A view's name in the program, or the expression that made it."""
+    place = made[-1][0]
+    return plain_name(target) or (place.expression if place is not None else "") or "t"
 
 
 def stale_view(target: Any) -> RuntimeError:
