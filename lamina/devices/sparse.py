@@ -89,7 +89,7 @@ class SparseArray(DispatchedArray):
         """The same with places in order, none of them twice."""
         if self.is_coalesced:
             return self
-        flat = np.ravel_multi_index(tuple(self.indices), self.shape) if self.ndim else self.indices
+        flat = np.ravel_multi_index(tuple(self.indices), self.shape)
         places, which = np.unique(flat, return_inverse=True)
         values = np.zeros(places.size, self.dtype)
         np.add.at(values, which, self.values)

@@ -268,9 +268,11 @@ def to_sparse(self: Tensor, *args: Any, layout: Any = None, **options: Any) -> T
     """
     if self.is_sparse:
         return self
-    if options or (args and args[0] != self.ndim) or "coo" not in str(layout or "coo"):
+    other_layout = "coo" not in str(layout or "coo")
+    if not self.ndim or options or other_layout or (args and args[0] != self.ndim):
         raise errors.NotSupported(
-            "only the layout torch.sparse_coo is there, without dense dimensions",
+            "only the layout torch.sparse_coo is there, for one dimension or more, without dense "
+            "dimensions",
             [(this_place(), "called here")],
         )
     result: Tensor = _to_sparse(self)
