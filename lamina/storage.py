@@ -6,6 +6,7 @@ a write into it is seen by every tensor over it; versions are not counted.
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Final, final
 
@@ -94,6 +95,10 @@ class _Storage:
     def __iter__(self) -> Any:
         return iter(self.tolist())
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self._memory if is_host(self._memory) else np.array(self.tolist())
+        return np.array(array, dtype, copy=copy)
+
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return self._like(self._memory[index])
@@ -167,6 +172,33 @@ class UntypedStorage(_Storage):
 
     def _like(self, content: Any) -> UntypedStorage:
         return untyped(content)
+
+    @staticmethod
+    def from_file(
+        filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
+    ) -> UntypedStorage:
+        """The first bytes of a file, mapped into memory: each page is read when it is first used.
+
+        Args:
+            filename: The file. With `shared` it is made, or made longer, as needed.
+            shared: Whether what is written goes into the file; otherwise it stays in memory.
+            nbytes: How many bytes.
+
+        Raises:
+            RuntimeError: If the file has fewer bytes, and is not shared.
+            OSError: If it cannot be opened.
+        """
+        if shared:
+            with open(filename, "ab") as file:
+                file.truncate(max(nbytes, file.tell()))
+        elif (length := os.stat(filename).st_size) < nbytes:
+            raise errors.FileFormatError(
+                f"unable to map {nbytes} bytes of {os.fspath(filename)!r}, which has {length}"
+            )
+        if not nbytes:
+            return UntypedStorage(0)
+        mapped = np.memmap(filename, _BYTE, "r+" if shared else "c", shape=(nbytes,))
+        return untyped(mapped.view(np.ndarray))
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""

@@ -116,3 +116,31 @@ def test_how_storages_print():
 def test_the_older_method_warns():
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         assert torch.ones(2).storage().tolist() == [1, 1]
+
+
+def test_a_file_is_mapped(tmp_path):
+    file = tmp_path / "bytes"
+    file.write_bytes(bytes(range(16)))
+    storage = torch.UntypedStorage.from_file(file, nbytes=16)
+    assert storage[2:5].tolist() == [2, 3, 4]
+    part = torch.asarray(storage[2:6], dtype=torch.uint8)
+    assert part.view(torch.int16).tolist() == [770, 1284]
+    storage[0] = 9
+    assert file.read_bytes()[0] == 0  # not shared: the file stays as it is
+    assert torch.UntypedStorage.from_file(file, nbytes=0).nbytes() == 0
+
+
+def test_a_shared_file_is_written_and_made_longer(tmp_path):
+    file = tmp_path / "bytes"
+    storage = torch.UntypedStorage.from_file(str(file), shared=True, nbytes=4)
+    storage.fill_(7)
+    assert file.read_bytes() == b"\x07" * 4
+    torch.UntypedStorage.from_file(file, shared=True, nbytes=6)
+    assert file.read_bytes() == b"\x07" * 4 + b"\0" * 2
+
+
+def test_a_file_that_is_too_short_is_refused(tmp_path):
+    file = tmp_path / "bytes"
+    file.write_bytes(b"12")
+    with pytest.raises(RuntimeError, match=r"unable to map 4 bytes of .* which has 2"):
+        torch.UntypedStorage.from_file(file, nbytes=4)

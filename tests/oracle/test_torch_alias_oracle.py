@@ -48,6 +48,25 @@ PROGRAMS = {
         t = torch.from_numpy(a); t += 1
         print(a, type(t.numpy()), torch.as_tensor(a).data_ptr() == t.data_ptr())
         """,
+    "safetensors": """
+        import torch
+        from safetensors import safe_open
+        from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+        tensors = {'a': torch.arange(6.).reshape(2, 3), 'b': torch.ones(2, dtype=torch.int64),
+                   'c': torch.tensor([1.5, 2.5], dtype=torch.bfloat16)}
+        save_file(tensors, 'x.safetensors', metadata={'format': 'pt'})
+        back = load_file('x.safetensors')
+        print({name: (value, value.dtype) for name, value in sorted(back.items())})
+        with safe_open('x.safetensors', framework='pt') as f:
+            print(sorted(f.keys()), f.metadata(), f.get_tensor('a'), f.get_slice('a')[:, 1:])
+        print(sorted(load(save(tensors))))
+        net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        net[1].weight = net[0].weight
+        save_model(net, 'm.safetensors')
+        other = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        other[1].weight = other[0].weight
+        print(load_model(other, 'm.safetensors'), torch.equal(net[0].weight, other[0].weight))
+        """,
     "tqdm": """
         import sys, torch
         from tqdm import tqdm
@@ -89,6 +108,7 @@ def outputs(program, folder):
             [sys.executable, *start, str(file)],
             capture_output=True,
             text=True,
+            cwd=folder,
             env={**os.environ, "PYTHONPATH": HOUSE},
             check=False,
         )
