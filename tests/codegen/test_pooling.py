@@ -113,7 +113,7 @@ def test_means_of_windows_and_their_gradients(way, case, include_pad, divisor):
 def test_elements_are_added_at_their_places(way):
     values = np.arange(1, 7, dtype=np.float32).reshape(2, 1, 3)
     with by(way):
-        made = planes._scatter(values, np.array([[[0, 2, 0]], [[5, 5, 5]]]), (2, 3))
+        made = planes.scatter_in_planes(values, np.array([[[0, 2, 0]], [[5, 5, 5]]]), (2, 3))
     assert made.tolist() == [[[4, 0, 2], [0, 0, 0]], [[0, 0, 0], [0, 0, 15]]]
 
 
@@ -121,4 +121,4 @@ def test_elements_are_added_at_their_places(way):
 def test_a_place_outside_is_an_error(way):
     values = np.ones((1, 1, 2), np.float32)
     with by(way), pytest.raises(IndexError):
-        planes._scatter(values, np.array([[[0, 99]]]), (2, 3))
+        planes.scatter_in_planes(values, np.array([[[0, 99]]]), (2, 3))
