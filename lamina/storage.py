@@ -7,7 +7,6 @@ a write into it is seen by every tensor over it; versions are not counted.
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any, Final, final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.warning import warn
 from lamina.devices import backend_of, device, device_of, is_host, to_device
 from lamina.ops import memory
 from lamina.ops.making import place_of_device
@@ -302,11 +302,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 def storage(self: Tensor) -> TypedStorage:
     """All of the memory that the tensor shows, as elements of its dtype; deprecated."""
-    warnings.warn(
-        "TypedStorage is deprecated: use tensor.untyped_storage() instead of tensor.storage()",
-        UserWarning,
-        stacklevel=2,
-    )
+    warn("TypedStorage is deprecated: use tensor.untyped_storage() instead of tensor.storage()")
     return typed_storage(self)
 
 

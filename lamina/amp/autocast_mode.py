@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from lamina.amp.casting import settings
 from lamina.core.blame import this_place
 from lamina.core.modes import Mode
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices import device
 from lamina.devices.simulation import simulation
 from lamina.errors import InvalidValue, NotSupported
@@ -68,7 +68,7 @@ class autocast(Mode):
         self._enabled = bool(enabled)
         trouble = _trouble(self.device, self.fast_dtype) if self._enabled else None
         if trouble is not None:
-            warnings.warn(f"{trouble} Disabling autocast.", UserWarning, stacklevel=2)
+            warn(f"{trouble} Disabling autocast.")
             self._enabled = False
 
     def __enter__(self) -> Self:
@@ -197,11 +197,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(
-        f"torch.{name}() is deprecated. Please use torch.{instead} instead.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    warn(f"torch.{name}() is deprecated. Please use torch.{instead} instead.", DeprecationWarning)
 
 
 def is_autocast_cpu_enabled() -> bool:

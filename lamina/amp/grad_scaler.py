@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, final
@@ -13,6 +12,7 @@ from lamina import dtypes
 from lamina.core.blame import this_place
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices.simulation import simulation
 from lamina.errors import InvalidArgument, InvalidValue, NotSupported
 from lamina.ops.creation import full
@@ -76,11 +76,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if device == "cuda" and enabled and not simulation.count:
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if self._enabled:
             if growth_factor <= 1.0:

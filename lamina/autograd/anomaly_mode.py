@@ -5,9 +5,8 @@ Where an operation was recorded is always known, so the mode is not needed to fi
 
 from __future__ import annotations
 
-import warnings
-
 from lamina.core.modes import door, state
+from lamina.core.warning import warn
 
 __all__ = [
     "detect_anomaly",
@@ -62,10 +61,9 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
-            "only be enabled for debugging.",
-            stacklevel=2,
+            "only be enabled for debugging."
         )
 
     def __enter__(self) -> None:

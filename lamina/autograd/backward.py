@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from lamina.core.origins import CUT_BACKWARD
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.views import inherits_flag
+from lamina.core.warning import warn
 
 if TYPE_CHECKING:
     from lamina.func import mapping
@@ -117,14 +117,13 @@ def backward(
     gradients = _root_gradients(roots, given)
     _check_targets(inputs or ())
     if create_graph:
-        warnings.warn(
+        warn(
             errors.CreateGraphWarning(
                 "Using backward() with create_graph=True will create a reference cycle between the "
                 "parameter and its gradient, which keeps both until a garbage collection",
                 [(blame.this_place(), "asked for here")],
                 help=["use torch.autograd.grad, or set .grad to None afterwards"],
-            ),
-            stacklevel=3,
+            )
         )
     run_backward(
         roots,

@@ -8,7 +8,6 @@ changes in place, and freed by the backward pass.
 from __future__ import annotations
 
 import inspect
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -26,6 +25,7 @@ from lamina.core.saved import raw_saved, unpack
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
 from lamina.core.views import refresh
+from lamina.core.warning import warn
 
 __all__ = [
     "BackwardCFunction",
@@ -73,11 +73,10 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing any more: shared memory is noticed."""
-        warnings.warn(
+        warn(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically "
             "tracked.",
             FutureWarning,
-            stacklevel=2,
         )
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -102,9 +101,7 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 
@@ -220,12 +217,11 @@ class Function(metaclass=FunctionMeta):
     _context_cls: ClassVar[type[FunctionCtx]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from lamina.core.saved import keep_input, keep_result
 from lamina.core.tensor import Tensor, cell_of, root_of, wrap
 from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import View
+from lamina.core.warning import warn
 from lamina.devices import device_of
 
 __all__ = [
@@ -107,10 +107,9 @@ def recorded_outputs(call: Call, node: Any, outputs: tuple[Any, ...]) -> tuple[A
         if not _is_among(tensor, outputs):
             raise function_blame.dirty_not_returned(call, tensor)
         if not _is_among(tensor, call.tensors):
-            warnings.warn(
+            warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors "
-                "that have been mutated should be passed to ctx.mark_dirty().",
-                stacklevel=4,
+                "that have been mutated should be passed to ctx.mark_dirty()."
             )
     node.outputs = len(outputs)
     node.kinds = tuple(geometry_of(output) for output in outputs)

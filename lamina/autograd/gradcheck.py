@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from lamina.autograd.jacobians import (
 from lamina.core import blame
 from lamina.core.definitions import definition, is_internal
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.warning import warn
 from lamina.devices import backend_of
 from lamina.errors import Note
 
@@ -170,11 +170,10 @@ def _checked_inputs(arguments: list[Any]) -> list[Tensor]:
         if not isinstance(argument, Tensor) or not argument.requires_grad:
             continue
         if argument.dtype.name not in ("float64", "complex128"):
-            warnings.warn(
+            warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
-                "precision floating point or complex.",
-                stacklevel=3,
+                "precision floating point or complex."
             )
         array = argument._array
         if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, root_of, wrap
+from lamina.core.warning import warn
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -32,10 +32,7 @@ class Variable(metaclass=VariableMeta):
         cls, data: Any = None, requires_grad: bool = False, volatile: bool = False
     ) -> Tensor:
         if volatile:
-            warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                stacklevel=2,
-            )
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         place = (*here(), "Variable", None, root_of(data))
         if data is None:
             made = wrap(np.empty(0, dtypes.get_default_dtype().numpy), place)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import final
+
+from lamina.core.warning import warn
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -100,11 +101,10 @@ def sdp_kernel(
     Warns:
         FutureWarning: Always, as PyTorch does: `nn.attention.sdpa_kernel` took its place.
     """
-    warnings.warn(
+    warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated: `torch.nn.attention.sdpa_kernel()` "
         "took its place",
         FutureWarning,
-        stacklevel=3,
     )
     before = dict(_attention)
     _attention.update(

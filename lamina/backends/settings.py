@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, InvalidArgument
 
 __all__ = [
@@ -47,11 +46,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision in _PRECISIONS:
         _precision[:] = [precision]
         return
-    warnings.warn(
+    warn(
         f"{precision} is not one of 'highest', 'high', or 'medium'; "
-        "this call of set_float32_matmul_precision has no effect",
-        UserWarning,
-        stacklevel=2,
+        "this call of set_float32_matmul_precision has no effect"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, Final, final
 
@@ -18,6 +17,7 @@ from lamina.compiler.report import Report
 from lamina.core.blame.words import this_place
 from lamina.core.modes import door, state
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices import CPU
 
 MOST_PROGRAMS: Final = 32
@@ -148,7 +148,7 @@ class CompiledFunction:
         if not self._has_warned:
             result = self._function(*args, **kwargs)  # an error of its own comes first
             self._has_warned = True
-            warnings.warn(_as_warning(self._function, refusal), stacklevel=4)
+            warn(_as_warning(self._function, refusal))
             return result
         return self._function(*args, **kwargs)
 

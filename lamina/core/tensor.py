@@ -5,7 +5,6 @@ Only what every operation needs stands here. Operations become methods in `lamin
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -23,6 +22,7 @@ from lamina.core.printing import batched_repr, sparse_repr, tensor_repr
 from lamina.core.provenance import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, inherits_flag, refresh
+from lamina.core.warning import warn
 from lamina.devices import backend_of, current_default, device, to_device
 from lamina.devices.batched import BatchedArray, batches_of
 
@@ -179,7 +179,7 @@ class Tensor(ArrayFacts):
         """The gradient collected so far; None before a backward pass, and for non-leaves."""
         is_missing = self._grad is None and self._requires_grad and self._node is not None
         if is_missing and not self.retains_grad:
-            warnings.warn(blame.grad_of_non_leaf(self), stacklevel=2)
+            warn(blame.grad_of_non_leaf(self))
         found: Tensor | None = self._grad
         return found
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-
 from lamina import amp, dtypes
+from lamina.core.warning import warn
 
 __all__ = ["GradScaler", "autocast"]
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use "
         f"`torch.amp.{name}('cpu', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

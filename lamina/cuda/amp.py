@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 from lamina import amp, dtypes
+from lamina.core.warning import warn
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
         f"`torch.amp.{name}('cuda', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -5,13 +5,13 @@ Formulas are registered for pairs of classes, and found for their subclasses too
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
@@ -64,11 +64,10 @@ def _formula(type_p: type, type_q: type) -> Formula | None:
     if _REGISTRY[left] is not _REGISTRY[right]:
         pairs = [f"kl_divergence({p.__name__}, {q.__name__})" for p, q in (left, right)]
         here = f"kl_divergence({type_p.__name__}, {type_q.__name__})"
-        warnings.warn(
+        warn(
             f"Ambiguous {here}. Please register_kl({left[0].__name__}, {right[1].__name__}): "
             f"{pairs[0]} is taken, and {pairs[1]} would do too",
             RuntimeWarning,
-            stacklevel=3,
         )
     _FOUND[type_p, type_q] = _REGISTRY[left]
     return _REGISTRY[left]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from lamina import errors
 from lamina.core import blame
 from lamina.core.provenance import internal_files, place_of
+from lamina.core.warning import warn
 from lamina.devices.batched import NeedsSamples
 from lamina.errors import Place
 from lamina.func.mapping_checks import name_of
@@ -45,14 +45,13 @@ def tell(func: Callable[..., Any], size: int, need: NeedsSamples) -> None:
     notes = [(blame.this_place(), "mapped here")]
     if place is not None:
         notes.insert(0, (place, "asked for here"))
-    warnings.warn(
+    warn(
         errors.LoopedMapWarning(
             f"vmap runs `{name_of(func)}` once for each of {size} samples: {need.operation} is "
             "another for each of them",
             notes,
             ["for one run, choose between values with torch.where, and keep shapes the same"],
-        ),
-        stacklevel=4,
+        )
     )
 
 

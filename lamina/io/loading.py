@@ -10,7 +10,6 @@ import mmap as memory_maps
 import os
 import pickle
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final, final
@@ -18,6 +17,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina import dtypes
+from lamina.core.warning import warn
 from lamina.devices import META, backend_of
 from lamina.errors import (
     EmptyFile,
@@ -117,7 +117,7 @@ def _is_archive(file: Any, name: str) -> bool:
 def _checked_arguments(others: dict[str, Any], weights_only: bool) -> str:
     encoding: str = others.pop("encoding", "utf-8")
     if others and weights_only:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=3)
+        warn("pickle_load_args only works if `weights_only=False`.")
     if set(others) - {"fix_imports", "errors", "buffers"}:
         raise TypeError(f"load() got an unexpected keyword argument {next(iter(others))!r}")
     return encoding

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from lamina.core.blame import this_place
+from lamina.core.warning import warn
 from lamina.errors import InvalidArgument, NotSupported
 from lamina.nn.module import Module
 
@@ -53,11 +53,10 @@ class Attribute(NamedTuple):
 
 @functools.cache
 def _say_once(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile`: Lamina has no "
         "TorchScript, and what it is given runs as the Python that it is",
         DeprecationWarning,
-        stacklevel=3,
     )
 
 

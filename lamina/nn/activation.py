@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import LayerMismatch
 from lamina.nn import functional as F
 from lamina.nn.init import constant_
@@ -92,10 +92,10 @@ class Hardtanh(Module):
     ) -> None:
         super().__init__()
         if min_value is not None:
-            warnings.warn("min_value is now called min_val", FutureWarning, stacklevel=2)
+            warn("min_value is now called min_val", FutureWarning)
             min_val = min_value
         if max_value is not None:
-            warnings.warn("max_value is now called max_val", FutureWarning, stacklevel=2)
+            warn("max_value is now called max_val", FutureWarning)
             max_val = max_value
         if max_val <= min_val:
             raise LayerMismatch(f"max_val {max_val} must be greater than min_val {min_val}")

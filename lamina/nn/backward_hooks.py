@@ -8,13 +8,13 @@ node at the inputs, the hooks run.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from lamina.autograd import Function
 from lamina.core.modes import is_grad_enabled
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import HookResultInvalid
 
 if TYPE_CHECKING:
@@ -105,10 +105,9 @@ class BackwardObserver:
     def watch_outputs(self, result: Any) -> Any:
         """Return `result` with its tensors led through a node that reports to the hooks."""
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
+            warn(
                 "backward hooks need a module whose output is a Tensor or a tuple of Tensors; "
-                f"this one returned {type(result).__name__}, so they will not be called",
-                stacklevel=4,
+                f"this one returned {type(result).__name__}, so they will not be called"
             )
             return result
         values = result if isinstance(result, tuple) else (result,)
@@ -130,10 +129,9 @@ class BackwardObserver:
 
     def _run_hooks_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
         if self.hooks:
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module "
-                "outputs, since no inputs require gradients",
-                stacklevel=2,
+                "outputs, since no inputs require gradients"
             )
         grad_inputs = (None,) * self.input_count
         for hook in self.hooks:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, final
 
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, IndexOutOfRange
 from lamina.nn.module import Module, indented
 
@@ -27,11 +27,7 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn(
-            "nn.Container is deprecated: nn.Module holds modules itself",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn("nn.Container is deprecated: nn.Module holds modules itself", FutureWarning)
         for name, module in kwargs.items():
             self.add_module(name, module)
 

@@ -7,11 +7,11 @@ not come here: its `__call__` goes straight to `forward`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lamina.core.hooks import Registry, RemovableHandle
+from lamina.core.warning import warn
 from lamina.errors import HookResultInvalid
 from lamina.nn.backward_hooks import BackwardObserver
 
@@ -150,10 +150,9 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
             try:
                 _run_forward_hook(module, hook, args, kwargs, result)
             except Exception as error:
-                warnings.warn(
+                warn(
                     "a forward hook with always_call=True raised while another error was on its "
-                    f"way; its own error is dropped: {error}",
-                    stacklevel=2,
+                    f"way; its own error is dropped: {error}"
                 )
         raise
 

@@ -6,7 +6,6 @@ After the same seed the numbers are PyTorch's: the same draws in the same order.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.creation import empty_like
 from lamina.ops.data import from_numpy
 from lamina.ops.random import randperm
@@ -115,9 +115,7 @@ def trunc_normal_(
         generator: where the random numbers come from.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
-            f"trunc_normal_: the mean {mean} is more than 2 std outside [{a}, {b}]", stacklevel=2
-        )
+        warn(f"trunc_normal_: the mean {mean} is more than 2 std outside [{a}, {b}]")
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with no_grad():
         if inside > 0.3:
@@ -260,7 +258,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def _is_empty(tensor: Tensor) -> bool:
     if 0 not in tensor.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warn("Initializing zero-element tensors is a no-op")
     return True
 
 
@@ -350,11 +348,7 @@ def _renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = name.removesuffix("_")
 
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning)
         return function(*args, **kwargs)
 
     renamed.__name__ = renamed.__qualname__ = old

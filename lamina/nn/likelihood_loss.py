@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import InvalidArgument
 from lamina.nn import functional as F
 from lamina.nn.linear import Linear
@@ -33,9 +33,7 @@ class NLLLoss2d(NLLLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        warnings.warn(
-            "NLLLoss2d has been deprecated: NLLLoss does the same", FutureWarning, stacklevel=2
-        )
+        warn("NLLLoss2d has been deprecated: NLLLoss does the same", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

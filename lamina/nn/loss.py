@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.nn import functional as F
 from lamina.nn.module import Module
 
@@ -26,10 +25,7 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     if size_average is None and reduce is None:
         return reduction
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce were replaced by reduction; write reduction={name!r}",
-        stacklevel=4,
-    )
+    warn(f"size_average and reduce were replaced by reduction; write reduction={name!r}")
     return name
 
 

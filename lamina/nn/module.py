@@ -8,7 +8,6 @@ The rest of the class is in its bases, one subject a file: `traversal` (iteratio
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from lamina.core.hooks import Registry
 from lamina.core.provenance import here
 from lamina.core.records import note_plain_part
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, MissingAttribute, ModuleNotInitialized, NotAParameter
 from lamina.nn.conversion import Conversion
 from lamina.nn.hooks import EVERYWHERE, HookMethods, call_with_hooks
@@ -331,7 +331,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted for compatibility: the module goes on running as it is."""
-        warnings.warn("Module.compile has no effect: use lamina.compile(step)", stacklevel=2)
+        warn("Module.compile has no effect: use lamina.compile(step)")
 
 
 def _not_initialized(module: Module, role: str) -> ModuleNotInitialized:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, InvalidValue, ShapeMismatch
 
 __all__ = ["check_sizes", "with_batch"]
@@ -38,9 +37,8 @@ def check_sizes(
     if proj_size < 0 or proj_size >= hidden_size:
         raise InvalidValue("proj_size must be 0 (for no projection) or less than hidden_size")
     if dropout > 0 and num_layers == 1:
-        warnings.warn(
+        warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "
-            f"num_layers={num_layers}",
-            stacklevel=4,
+            f"num_layers={num_layers}"
         )

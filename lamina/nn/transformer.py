@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 from lamina.core.modes import is_grad_enabled
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices import current_recorder
 from lamina.errors import InvalidArgument
 from lamina.nn import functional as F
@@ -113,10 +113,9 @@ class TransformerEncoder(_Stack):
         reason = _without_zeros(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not reason
         if enable_nested_tensor and reason:
-            warnings.warn(
+            warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                + reason,
-                stacklevel=2,
+                + reason
             )
 
     def _clears_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:

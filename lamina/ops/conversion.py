@@ -14,6 +14,7 @@ from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.modes import door, state
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices import (
     CPU,
     NoValues,
@@ -100,9 +101,7 @@ def convert(self: Tensor, dtype: Any, where: Any, copy: bool = False) -> Tensor:
         and not dtype.is_complex
         and dtype is not dtypes.bool_
     ):
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
-        )
+        warn("Casting complex values to real discards the imaginary part")
     if place is not None and self.is_meta:
         raise errors.NoData(
             "Cannot copy out of meta tensor; no data!",
@@ -291,14 +290,13 @@ def _single(self: Tensor) -> Any:
 def _warn_of_number(self: Tensor, what: str) -> None:
     """As in PyTorch: of `float` and `complex` while gradients are recorded, and not of `item`."""
     if self._requires_grad and state.grad_enabled:
-        warnings.warn(
+        warn(
             errors.ScalarConversionWarning(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
                 f"behavior: no gradient flows through the number that {what} gives",
                 [(this_place(), "converted here"), *made_note(self)],
                 ["write `.detach()` before it, or `.item()`, if none is wanted"],
-            ),
-            stacklevel=3,
+            )
         )
 
 

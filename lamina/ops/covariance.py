@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.product_checks import check_tensors, legacy, refuse
 
 __all__ = ["corrcoef", "cov"]
@@ -70,14 +70,13 @@ def _freedom(
     else:
         freedom = weights.sum() - correction
     if not getattr(freedom, "is_meta", False) and freedom <= 0:
-        warnings.warn(
+        warn(
             errors.DoubtfulValue(
                 "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
                 "number of observations.",
                 [(this_place(), "asked for here")],
                 ["columns are observations; give more of them, or correction=0"],
-            ),
-            stacklevel=3,
+            )
         )
         freedom = freedom * 0
     return freedom

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any, Final, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.origins import CUT_COPIED
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.devices import CPU, backend_of
 from lamina.ops.creation import empty_strided
 from lamina.ops.making import filled, given_size, place_of_device, settle, size_of
@@ -70,7 +70,7 @@ def _placed(array: Any, place: Any) -> Any:
 
 
 def _warn_of_copy(data: Tensor) -> None:
-    warnings.warn(
+    warn(
         errors.CopyConstructWarning(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
@@ -78,8 +78,7 @@ def _warn_of_copy(data: Tensor) -> None:
             "without history",
             [(this_place(), "copied here")],
             ["use `.clone()` to stay in the graph, `.detach().clone()` to leave it"],
-        ),
-        stacklevel=3,
+        )
     )
 
 
@@ -252,11 +251,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             ["make a copy: `torch.from_numpy(array.copy())`"],
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable: writing to the tensor will fail. Copy the "
-            "array first if you want to write to it.",
-            UserWarning,
-            stacklevel=2,
+            "array first if you want to write to it."
         )
     array = ndarray if type(ndarray) is np.ndarray else ndarray.view(np.ndarray)
     return settle(array, "from_numpy")

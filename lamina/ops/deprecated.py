@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import prod
 from typing import Any, Final
@@ -10,19 +9,20 @@ from typing import Any, Final
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 
 __all__ = ["REMOVED", "eig", "lstsq", "matrix_rank", "solve", "symeig"]
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:
     """The tensor in another shape of as many elements; `reshape` is the name for it."""
-    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize is deprecated")
     return _resized(self, sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
 
 
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """The tensor in the shape of another one; `reshape` is the name for it."""
-    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize_as is deprecated")
     return _resized(self, tensor.size())
 
 

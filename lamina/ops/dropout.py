@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.tensor import wrap
+from lamina.core.warning import warn
 from lamina.ops.choices import change_by
 from lamina.ops.draws import draw, draw_like
 from lamina.ops.pointwise import mul
@@ -88,10 +88,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     _check_probability(p)
     ndim = input._array.ndim
     if ndim not in (3, 4):
-        warnings.warn(
-            f"dropout2d: received a {ndim}D input; channels are taken to be dimension 1",
-            stacklevel=2,
-        )
+        warn(f"dropout2d: received a {ndim}D input; channels are taken to be dimension 1")
     return _dropped(input, p, training, inplace, features=True)
 
 
@@ -100,10 +97,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability `p`."""
     ndim = input._array.ndim
     if ndim not in (4, 5):
-        warnings.warn(
-            f"dropout3d: received a {ndim}D input; channels are taken to be dimension 1",
-            stacklevel=2,
-        )
+        warn(f"dropout3d: received a {ndim}D input; channels are taken to be dimension 1")
     return _of_samples(input, p, training, inplace, ndim != 4)
 
 

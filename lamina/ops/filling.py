@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from lamina.core.op import ZERO
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE
+from lamina.core.warning import warn
 from lamina.devices import device_of
 from lamina.ops.indexing_rules import ndarray, refused
 from lamina.ops.numbers import check_target, fill_choice, number_as
@@ -25,9 +25,7 @@ __all__ = ["fill"]
 
 def real_part(source: Any) -> Any:
     """The real part of complex values, with PyTorch's warning that the rest is lost."""
-    warnings.warn(
-        "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6
-    )
+    warn("Casting complex values to real discards the imaginary part")
     return np.real(source)
 
 

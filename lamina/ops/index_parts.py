@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor, wrap
+from lamina.core.warning import warn
 from lamina.devices import CPU, META, device_of, to_device
 from lamina.ops.shape import unsqueeze
 from lamina.ops.windows import select, slice_dim
@@ -87,11 +87,9 @@ def index_tensor(part: Tensor) -> Any:
     if kind.kind == "b":
         return part
     if kind == np.uint8:
-        warnings.warn(
+        warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-            "instead.",
-            UserWarning,
-            stacklevel=5,
+            "instead."
         )
         return wrap(part._array.astype(bool), None)
     if kind.kind != "i" or kind.itemsize < 4:

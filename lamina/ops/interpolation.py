@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
+from lamina.core.warning import warn
 from lamina.ops.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -299,19 +299,19 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Any:
     """The older name of `interpolate`."""
-    warnings.warn("upsample is deprecated; use interpolate instead", stacklevel=2)
+    warn("upsample is deprecated; use interpolate instead")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @takes_tensors
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "nearest"."""
-    warnings.warn("upsample_nearest is deprecated; use interpolate instead", stacklevel=2)
+    warn("upsample_nearest is deprecated; use interpolate instead")
     return interpolate(input, size, scale_factor, "nearest")
 
 
 @takes_tensors
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "bilinear" and aligned corners."""
-    warnings.warn("upsample_bilinear is deprecated; use interpolate instead", stacklevel=2)
+    warn("upsample_bilinear is deprecated; use interpolate instead")
     return interpolate(input, size, scale_factor, "bilinear", True)

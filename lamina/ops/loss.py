@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE
 from lamina.core.samples import sample
+from lamina.core.warning import warn
 from lamina.ops.reductions_of_losses import (
     check_reduction,
     reduced,
@@ -39,10 +39,9 @@ def _check_pair(name: str, input: Any, target: Any, reduction: str) -> None:
     if reduction != "mean":
         check_reduction(reduction)
     if input._array.shape != target._array.shape:
-        warnings.warn(
+        warn(
             f"{name}: the target's size ({target.shape}) is different to the input size "
-            f"({input.shape}): they are broadcast, and every element meets several others",
-            stacklevel=3,
+            f"({input.shape}): they are broadcast, and every element meets several others"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lamina import errors
 from lamina.core.op import traced
 from lamina.core.tensor import wrap
+from lamina.core.warning import warn
 from lamina.ops.affine import linear
 from lamina.ops.attention import scaled_dot_product_attention
 from lamina.ops.dropout import dropout
@@ -97,10 +97,9 @@ def added_mask(mask: Any, like: Any, name: str, other: Any = None, other_name: s
     if kind != "b" and not mask.is_floating_point():
         raise errors.LayerMismatch(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype != mask.dtype:
-        warnings.warn(
+        warn(
             f"Support for mismatched {name} and {other_name} is deprecated. "
-            "Use same type for both instead.",
-            stacklevel=3,
+            "Use same type for both instead."
         )
     if kind != "b":
         return mask

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from lamina import errors
@@ -13,6 +12,7 @@ from lamina.core.fast_moves import moving
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.axes import axis_of, given, sizes_of
 
 __all__ = [
@@ -184,13 +184,11 @@ def reversed_dims(self: Tensor) -> Tensor:
     """All dimensions in reverse order (`tensor.T`)."""
     ndim = self._array.ndim
     if ndim > 2:
-        warnings.warn(
+        warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated and it will throw an error in a future release. Consider `x.mT` to "
             "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-            "to reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=2,
+            "to reverse the dimensions of a tensor."
         )
     return permuted(self, tuple(range(ndim - 1, -1, -1)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
+from lamina.core.warning import warn
 from lamina.ops.reductions_of_losses import (
     check_reduction,
     legacy_reduction,
@@ -232,10 +232,9 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "kl_div: reduction='mean' averages over elements; the divergence proper is the sum "
-            "over the batch size, reduction='batchmean'",
-            stacklevel=2,
+            "over the batch size, reduction='batchmean'"
         )
     elif reduction != "batchmean":
         check_reduction(reduction)

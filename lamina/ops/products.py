@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
+from lamina.core.warning import warn
 from lamina.ops.contraction import into
 from lamina.ops.matmul import mm
 from lamina.ops.product_checks import check_tensors, refuse
@@ -207,9 +207,7 @@ def _multiplied(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j:
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The older name of `linalg.multi_dot`; it takes the matrices one by one."""
-    warnings.warn(
-        "chain_matmul is deprecated: write linalg.multi_dot([...])", FutureWarning, stacklevel=2
-    )
+    warn("chain_matmul is deprecated: write linalg.multi_dot([...])", FutureWarning)
     if len(matrices) == 1:
         return matrices[0]
     return multi_dot(matrices, out=out)

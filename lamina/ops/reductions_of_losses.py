@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from lamina import errors
+from lamina.core.warning import warn
 
 
-def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the two flags before `reduction` meant."""
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce were replaced by reduction; write reduction='{name}'",
-        stacklevel=stacklevel,
-    )
+    warn(f"size_average and reduce were replaced by reduction; write reduction='{name}'")
     return name
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction that was asked for, perhaps by the flags before it; other names raise."""
     if size_average is not None or reduce is not None:
-        return legacy_reduction(size_average, reduce, 5)
+        return legacy_reduction(size_average, reduce)
     check_reduction(reduction)
     return reduction
 

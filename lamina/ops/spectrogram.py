@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.creation import ones
 from lamina.ops.fft import fft, ifft, irfft, rfft
 from lamina.ops.padding import constant_pad_nd, pad
@@ -27,9 +27,7 @@ class _Frames(NamedTuple):
 
 
 def _warn(headline: str, repair: str) -> None:
-    warnings.warn(
-        errors.DoubtfulValue(headline, [(this_place(), "called here")], [repair]), stacklevel=4
-    )
+    warn(errors.DoubtfulValue(headline, [(this_place(), "called here")], [repair]))
 
 
 def _frames(

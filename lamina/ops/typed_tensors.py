@@ -7,7 +7,6 @@ and device, and `isinstance` asks for these. `Tensor` itself takes the same argu
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from lamina.core.blame.words import legacy_type, this_place
 from lamina.core.layouts import Size, layout, strided
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, fill_slots
+from lamina.core.warning import warn
 from lamina.devices import CPU, current_default, device
 from lamina.ops.creation import set_default_device, zeros
 from lamina.ops.data import tensor
@@ -192,11 +192,9 @@ def _alias(source: Tensor, dtype: dtypes.dtype | None, place: device) -> Tensor:
 
 @functools.cache
 def _warn_once() -> None:
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
-        UserWarning,
-        stacklevel=3,
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
 
 

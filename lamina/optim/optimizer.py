@@ -9,7 +9,6 @@ compiled as it stands.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -21,6 +20,7 @@ from lamina.core.modes import enable_grad, set_grad_enabled
 from lamina.core.provenance import here
 from lamina.core.records import optimizers
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import (
     ArgumentTypeError,
     HookResultInvalid,
@@ -206,10 +206,9 @@ class Optimizer:
     def _check_group(self, new: dict[str, Any]) -> None:
         ids = {id(param) for param in new["params"]}
         if len(ids) != len(new["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters: they will be "
-                "updated more than once in a step",
-                stacklevel=4,
+                "updated more than once in a step"
             )
         for group in self.param_groups:
             if ("param_names" in new) != ("param_names" in group):

@@ -7,11 +7,11 @@ rate at any epoch from the first one, for a jump (`step(epoch)`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError
 from lamina.optim.optimizer import Optimizer
 
@@ -94,11 +94,9 @@ class LRScheduler:
         `get_last_lr` is what tells the current rates.
         """
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn(
                 "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
+                "`get_last_lr()`."
             )
         return self._rates()
 
@@ -123,11 +121,9 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
+            warn(
                 "The epoch parameter in `scheduler.step()` was not necessary and is being "
-                "deprecated where possible. Please use `scheduler.step()` to step the scheduler.",
-                UserWarning,
-                stacklevel=2,
+                "deprecated where possible. Please use `scheduler.step()` to step the scheduler."
             )
         self._update_lr(epoch)
 
@@ -146,7 +142,7 @@ class LRScheduler:
             )
         else:
             return
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn(message)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from lamina import dtypes
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, InvalidValue
 from lamina.ops.comparison import isclose
 from lamina.ops.data import as_tensor
@@ -250,11 +250,10 @@ def assert_allclose(
     Raises:
         AssertionError: If the values are not close.
     """
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated: `torch.testing.assert_close()` "
         "took its place",
         FutureWarning,
-        stacklevel=2,
     )
     one = as_tensor(actual)
     other = as_tensor(expected, dtype=None if isinstance(expected, Tensor) else one.dtype)

@@ -10,7 +10,6 @@ function in one node, and runs a backward pass inside the backward pass.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -30,6 +29,7 @@ from lamina.core.saved import keep_input, unpack
 from lamina.core.streams import states, stream_of
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
+from lamina.core.warning import warn
 from lamina.devices import device
 from lamina.utils.checkpoint_reentrant import (
     CheckpointFunction,
@@ -92,7 +92,7 @@ def checkpoint(
     tensor([0.0000, 5.4366])
     """
     if use_reentrant is None:
-        warnings.warn(_EXPLICIT.format("checkpoint"), stacklevel=2)
+        warn(_EXPLICIT.format("checkpoint"))
         use_reentrant = True
     if use_reentrant:
         if kwargs:
@@ -304,7 +304,7 @@ def checkpoint_sequential(
 ) -> Any:
     """Run a sequence of modules in `segments` checkpointed parts; the last part is not."""
     if use_reentrant is None:
-        warnings.warn(_EXPLICIT.format("checkpoint_sequential"), stacklevel=2)
+        warn(_EXPLICIT.format("checkpoint_sequential"))
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

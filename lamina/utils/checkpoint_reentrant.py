@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from lamina.core.definitions import definition
 from lamina.core.modes import enable_grad, no_grad, state
 from lamina.core.streams import restore, states
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 
 __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable", "random_state"]
 
@@ -103,11 +103,10 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Sequence[Any]) -> None:
     """Warn if none of the inputs leads a gradient anywhere."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
-        warnings.warn(
+        warn(
             errors.CheckpointWarning(
                 "None of the inputs have requires_grad=True. Gradients will be None",
                 [(blame.this_place(), "checkpointed here")],
                 ["use use_reentrant=False, which needs no such input"],
-            ),
-            stacklevel=4,
+            )
         )

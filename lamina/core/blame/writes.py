@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,9 @@ from lamina.core.blame.words import (
 from lamina.core.layouts import is_dense
 from lamina.core.modes import state
 from lamina.core.origins import FUNCTION, MULTIPLE, RECORDED
-from lamina.core.provenance import here, place_of
+from lamina.core.provenance import place_of
 from lamina.core.versions import INFERENCE
+from lamina.core.warning import warn
 from lamina.devices import CPU, device_of
 
 
@@ -311,20 +311,11 @@ def check_out_dtype(name: str, out: Any, result: Any) -> None:
         raise read_only(out)
 
 
-_warned: Final[dict[str, dict[Any, Any]]] = {}
-"""By file, what was warned of: each place is told once, as by `warnings.warn`."""
-
-
 def warn_of_resize(out: Any, shape: tuple[int, ...]) -> None:
     """Warn if `out=` has elements and another shape than the result: it loses them."""
     if out._array.size and out._array.shape != shape:
-        code, lasti = here()
-        warnings.warn_explicit(
+        warn(
             f"out= has shape {dims(out._array.shape)} and elements, and is resized to the "
             f"result's shape {dims(shape)}: reuse tensors of the right shape, or empty this one "
-            "first with resize_(0)",
-            UserWarning,
-            code.co_filename,
-            max(place_of(code, lasti).line, 1),
-            registry=_warned.setdefault(code.co_filename, {}),
+            "first with resize_(0)"
         )

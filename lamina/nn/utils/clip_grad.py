@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.data import tensor
 from lamina.ops.joining import stack
 
@@ -116,11 +116,10 @@ def clip_grad_norm_(
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
     """Call `clip_grad_norm_`, which replaced this older name; it warns."""
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(*args, **kwargs)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.func.modules import functional_call as call_with
 from lamina.nn.module import Module
 
@@ -32,10 +32,9 @@ def functional_call(
         tie_weights: whether a tensor also takes the place of tied parameters.
         strict: whether a missing or unknown name is an error.
     """
-    warnings.warn(
+    warn(
         "torch.nn.utils.stateless.functional_call is deprecated: use torch.func.functional_call",
         FutureWarning,
-        stacklevel=2,
     )
     return call_with(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, final
 
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.errors import InvalidArgument, InvalidValue
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
@@ -47,10 +47,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         name: its weight's name.
         dim: along which there is a length for each slice; None for a single one.
     """
-    warnings.warn(
+    warn(
         "torch.nn.utils.weight_norm is deprecated: use torch.nn.utils.parametrizations.weight_norm",
         FutureWarning,
-        stacklevel=2,
     )
     if _hook_of(module, name) is not None:
         raise InvalidArgument(f"Cannot register two weight_norm hooks on the same parameter {name}")

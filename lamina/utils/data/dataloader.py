@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Generic, TypeVar, final
 
 from lamina import errors
+from lamina.core.warning import warn
 from lamina.utils.data._utils.collate import default_collate, default_convert
 from lamina.utils.data._utils.fetch import Reading
 from lamina.utils.data._utils.iterators import LoaderIterator, SingleIterator, WorkerIterator
@@ -168,11 +168,10 @@ class DataLoader(Generic[Item]):
         """Warn if there are to be many more worker processes than cores."""
         if self.multiprocessing_context is None or self.num_workers <= _cores():
             return
-        warnings.warn(
+        warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. Our "
             f"suggested max number of worker in current system is {_cores()}: more of them only "
-            "wait for each other",
-            stacklevel=3,
+            "wait for each other"
         )
 
 

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -21,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
+from lamina.core.warning import warn
 from lamina.ops.random import default_generator, randperm
 
 __all__ = [
@@ -214,11 +214,7 @@ class ConcatDataset(Dataset[Item]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The older spelling of `cumulative_sizes`."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
 
@@ -319,11 +315,10 @@ def _counts(dataset: Any, lengths: Sequence[int | float]) -> list[int]:
         counts[position % len(counts)] += 1
     for position, count in enumerate(counts):
         if count == 0:
-            warnings.warn(
+            warn(
                 errors.DatasetWarning(
                     f"Length of split at index {position} is 0. "
                     "This might result in an empty dataset."
-                ),
-                stacklevel=4,
+                )
             )
     return counts

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Final, final
 
 from lamina import errors
+from lamina.core.warning import warn
 from lamina.utils.data._utils.fetch import Reading
 from lamina.utils.data._utils.pool import Pool
 from lamina.utils.data._utils.processes import ProcessPool
@@ -53,7 +53,7 @@ class LoaderIterator(ABC):
 
     def _warn_of_length(self, announced: int) -> None:
         dataset = self._reading.dataset
-        warnings.warn(
+        warn(
             errors.DatasetWarning(
                 f"Length of IterableDataset {type(dataset).__name__} was reported to be "
                 f"{announced} (when accessing len(dataloader)), but {self._count} samples have "
@@ -62,8 +62,7 @@ class LoaderIterator(ABC):
                     "with several workers, each reads the whole stream unless its `__iter__` asks "
                     "`get_worker_info()` for its part"
                 ],
-            ),
-            stacklevel=3,
+            )
         )
 
 
