@@ -47,6 +47,7 @@ def run(name: str, library: str, options: argparse.Namespace, dtype: str) -> Run
     command = [sys.executable, str(HERE / "worker.py"), library, name]
     command += [str(options.folder), dtype, threads]
     environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+    environment["PYTHONHASHSEED"] = "0"  # some programs number what they take out of a set
     limit = options.limit
     try:
         done = subprocess.run(

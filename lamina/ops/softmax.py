@@ -35,10 +35,19 @@ def _axis(input: Any, dim: int) -> Any:
     return dim if input.ndim else None
 
 
+def _row_major(input: Any) -> Any:
+    """The input without gaps in its last axis first: results lie so whatever the input's layout.
+
+    It is seen by what draws random numbers in the order of memory, such as dropout.
+    """
+    return input if input.flags.c_contiguous else input.copy()
+
+
 @fused
 def _softmax(input: Any, dim: int) -> Any:
     if not input.size:
         return input.copy()
+    input = _row_major(input)
     axis = _axis(input, dim)
     result = np.exp(input - np.max(input, axis=axis, keepdims=True))
     return result / np.sum(result, axis=axis, keepdims=True)
@@ -54,6 +63,7 @@ def _softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
 def _log_softmax(input: Any, dim: int) -> Any:
     if not input.size:
         return input.copy()
+    input = _row_major(input)
     axis = _axis(input, dim)
     shifted = input - np.max(input, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))

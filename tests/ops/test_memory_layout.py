@@ -129,3 +129,12 @@ def test_counts_and_slopes_are_drawn_from_the_stream_as_in_pytorch() -> None:
     assert made.tolist() == expected
     with pytest.raises(RuntimeError, match="non-negative"):
         lamina.poisson(lamina.tensor([-1.0]))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("sizes", [(2, 3, 4, 5), (8, 16, 32, 64)], ids=["small", "large"])
+def test_softmax_of_a_permuted_tensor_is_row_major(name, sizes):
+    permuted = lamina.rand(*sizes).permute(0, 2, 3, 1)
+    result = getattr(lamina, name)(permuted, -1)
+    assert result.is_contiguous()
+    assert lamina.allclose(result, getattr(lamina, name)(permuted.contiguous(), -1))

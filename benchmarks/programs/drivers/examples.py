@@ -1,4 +1,4 @@
-"""PyTorch's own examples: models and training steps of fourteen of them, on made-up data."""
+"""PyTorch's own examples: models and training steps of a dozen of them, on made-up data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from driving import Record, first_part, on_path, run_script, stand_in, train
+from driving import Record, first_part, on_path, stand_in, train
 
 REPOSITORY = "pytorch/examples"
 COMMIT = "77f55b912142e11fcfdf5b530231fb9c52f181e8"
@@ -23,7 +23,7 @@ def run(folder: Path, record: Record) -> None:
 
     torchvision.datasets.MNIST.return_value.__len__.return_value = 8
     for example in (_mnist, _mnist_rnn, _vae, _dcgan, _super_resolution, _style, _time_sequence,
-                    _language, _graphs, _policy, _forward_forward, _regression):  # fmt: skip
+                    _language, _graphs, _policy, _forward_forward):  # fmt: skip
         example(folder, record)
 
 
@@ -197,14 +197,6 @@ def _forward_forward(folder: Path, record: Record) -> None:
     good, bad = torch.rand(8, 784), torch.rand(8, 784)
     net.train(good, bad)
     record(sum(layer.weight.norm() for layer in net.layers).item())
-
-
-def _regression(folder: Path, record: Record) -> None:
-    import torch
-
-    torch.manual_seed(0)
-    script = folder / "regression" / "main.py"
-    run_script(script, [], r"Loss: (\d+\.\d+)", record, folder)
 
 
 def _own(folder: Path, name: str) -> Any:
