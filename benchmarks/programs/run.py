@@ -8,9 +8,10 @@ with data made up from a seed, and runs some steps. Each library runs it in a pr
 in turns.
 
 A row tells whether the program ran, the largest relative difference between the two curves, and
-the time of the steps, Lamina's relative to PyTorch's: for each step but the first the least of the
-rounds, summed up. Rounding differs between libraries, and training amplifies it: `--double` runs
-the programs once more with float64 as the default dtype, where what is left is seen.
+the time of a step, Lamina's relative to PyTorch's: of each step but the first the least of the
+rounds, and of the ratios the median. Rounding differs between libraries, and training amplifies
+it: `--double` runs the programs once more with float64 as the default dtype, where what is left
+is seen.
 
 Needs both libraries and what the programs need: einops, tqdm, scipy, sympy; for some einx,
 loguru, trampoline and unfoldNd.
@@ -22,6 +23,7 @@ import argparse
 import importlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -94,8 +96,8 @@ def compare(name: str, options: argparse.Namespace) -> dict[str, Any]:
         return row | {"reason": f"{len(ours['losses'])} values, PyTorch {len(theirs['losses'])}"}
     row["difference"] = difference(ours["losses"], theirs["losses"])
     # The first step imports, allocates and compiles: it is no step like the others.
-    times = [sum(found["seconds"][1:]) for found in (ours, theirs)]
-    row["ratio"] = times[0] / times[1]
+    pairs = list(zip(ours["seconds"], theirs["seconds"], strict=True))[1:]
+    row["ratio"] = statistics.median(mine / other for mine, other in pairs)
     if options.double:
         row["double"] = _in_double(both(name, options, "float64", 1))
     return row

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina import errors
+from lamina import dtypes, errors
 from lamina.core.blame.products import c_name, product_dtypes
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -144,12 +144,17 @@ def _check_operands(operands: list[Any]) -> None:
     if not operands:
         raise _wrong("must provide at least one operand")
     check_tensors("einsum", *(("operands", x) for x in operands))
-    for x in operands[1:]:
-        if x.dtype is not operands[0].dtype:
-            raise product_dtypes(
-                f"expected scalar type {legacy(operands[0])} but found {legacy(x)}",
-                [operands[0], x],
-            )
+
+
+def _of_one_dtype(x: Any, y: Any, sums: bool) -> tuple[Any, Any]:
+    """Products without a sum are promoted, as `x * y` is; sums of products need one dtype."""
+    if x.dtype is y.dtype:
+        return x, y
+    if sums:
+        text = f"expected scalar type {legacy(x)} but found {legacy(y)}"
+        raise product_dtypes(text, [x, y])
+    common = dtypes.promote_types(x.dtype, y.dtype).numpy
+    return traced.cast_like_input(x, common), traced.cast_like_input(y, common)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -242,6 +247,7 @@ def _all_contracted(terms: list[tuple[Any, str]], output: str) -> tuple[Any, str
         y, other = _summed(y, other, later + names)
         kept = "".join(c for c in dict.fromkeys(names + other) if c in later)
         kept = output if set(kept) == set(output) else kept
+        x, y = _of_one_dtype(x, y, sums=not set(kept).issuperset(names + other))
         x = contract(x, y, names, other, kept)
         names = kept
     return x, names

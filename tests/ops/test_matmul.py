@@ -142,3 +142,15 @@ def test_chains_are_multiplied_in_the_cheapest_order():
     a, b, c = leaf(20, 2), leaf(2, 20), leaf(20)
     result = lamina.linalg.multi_dot([a, b, c])
     np.testing.assert_allclose(array(result), array(a @ (b @ c)), rtol=1e-10)
+
+
+def test_einsum_promotes_where_nothing_is_summed():
+    double, single = lamina.ones(2, 3, dtype=lamina.float64), lamina.ones(3, 4)
+    single.requires_grad_()
+    product = lamina.einsum("bd,dn->bdn", double, single)
+    assert product.dtype is lamina.float64
+    product.sum().backward()
+    assert single.grad.dtype is lamina.float32
+    assert lamina.einsum("bd,bd,dn->bdn", double, double, single).dtype is lamina.float64
+    with pytest.raises(RuntimeError, match="expected scalar type Double but found Float"):
+        lamina.einsum("bd,dn->bn", double, single)
