@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from lamina import errors
-from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
-from lamina.core.op import offer, raw, traced
+from lamina.core.op import traced
 from lamina.core.samples import sample
-from lamina.core.tensor import wrap
-from lamina.ops.constants import constant_like
+from lamina.ops.attention_kernels import (
+    attend_at_once,
+    attend_by_blocks,
+    future_of,
+    goes_by_blocks,
+)
+from lamina.ops.attention_rules import scores_of
 from lamina.ops.dropout import dropout
-from lamina.ops.halves import in_float
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -24,100 +25,22 @@ __all__ = ["scaled_dot_product_attention"]
 # --- one operation -----------------------------------------------------------------------------
 
 
-def _softmax_in_place(scores: Any) -> Any:
-    top = np.max(scores, axis=-1, keepdims=True, initial=-math.inf)
-    # A row in which everything is masked becomes a row of zeros.
-    scores -= np.where(top == -math.inf, 0, top)
-    np.exp(scores, out=scores)
-    total = np.sum(scores, axis=-1, keepdims=True)
-    scores /= np.where(total == 0, 1, total)
-    return scores
-
-
 def _attention(
     query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float
 ) -> tuple[Any, Any]:
-    future = None
-    if is_causal:
-        sizes = query.shape[-2], key.shape[-2]
-        future = constant_like(query, np.triu(np.ones(sizes, bool), 1))
-    return _averaged(query, key, value, attn_mask, future, scale)
+    """The result, and what its gradients need: weights, or the logarithms of their sums."""
+    if goes_by_blocks(query, key, value):
+        return attend_by_blocks(query, key, value, attn_mask, is_causal, scale)
+    future = future_of(query, key, is_causal)
+    return attend_at_once(query, key, value, attn_mask, future, scale)
 
 
-@fused
-def _averaged(
-    query: Any, key: Any, value: Any, attn_mask: Any, future: Any, scale: float
-) -> tuple[Any, Any]:
-    """Averages and weights; nobody looks at where `future` is set."""
-    scores = np.matmul(query * scale, np.swapaxes(key, -1, -2))
-    if attn_mask is not None:
-        if attn_mask.dtype.kind == "b":
-            scores = np.where(attn_mask, scores, -math.inf).astype(query.dtype, copy=False)
-        else:
-            scores = scores + attn_mask
-    if future is not None:
-        scores = np.where(future, -math.inf, scores)
-        scores = scores.astype(query.dtype, copy=False)
-    weights = _softmax_in_place(scores)
-    return np.matmul(weights, value), weights
-
-
-@fused
-def _attention_backward(
-    g: Any, query: Any, key: Any, value: Any, weights: Any, mask_shape: Any, scale: float,
-    needs: Any,
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """The gradients on arrays; `g` are those of the result and of the weights (or None)."""
-    of_weights, of_value = g[1], None
-    if g[0] is not None:
-        if needs[2]:
-            of_value = raw.sum_to_size(np.matmul(np.swapaxes(weights, -1, -2), g[0]), value.shape)
-        through = np.matmul(g[0], np.swapaxes(value, -1, -2))
-        of_weights = through if of_weights is None else of_weights + through
-    if not (needs[0] or needs[1] or needs[3]):
-        return None, None, of_value, None
-    along = np.expand_dims(np.vecdot(of_weights, weights), -1)
-    of_scores = of_weights - along
-    of_scores *= weights
-    of_query = of_key = of_mask = None
-    if needs[0]:
-        of_query = raw.sum_to_size(np.matmul(of_scores, key) * scale, query.shape)
-    if needs[1]:
-        product = np.matmul(np.swapaxes(of_scores, -1, -2), query) * scale
-        of_key = raw.sum_to_size(product, key.shape)
-    if needs[3]:
-        of_mask = raw.sum_to_size(of_scores, mask_shape)
-    return of_query, of_key, of_value, of_mask
-
-
-def _attention_backward_on_tensors(
-    g: Any, query: Any, key: Any, value: Any, weights: Any, mask_shape: Any, scale: float,
-    needs: Any,
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """The same on tensors: to be differentiated again. The weights are a result with a history."""
-    of_weights, of_value = g[1], None
-    if g[0] is not None:
-        product = traced.matmul(weights.transpose(-1, -2), g[0])
-        of_value = traced.sum_to_size(product, value.shape)
-        through = traced.matmul(g[0], value.transpose(-1, -2))
-        of_weights = through if of_weights is None else of_weights + through
-    of_scores = (of_weights - traced.sum(of_weights * weights, -1, True)) * weights
-    product = traced.matmul(of_scores.transpose(-1, -2), query) * scale
-    return (
-        traced.sum_to_size(traced.matmul(of_scores, key) * scale, query.shape),
-        traced.sum_to_size(product, key.shape),
-        of_value,
-        traced.sum_to_size(of_scores, mask_shape) if needs[3] else None,
-    )
-
-
-offer("attention_backward", in_float(_attention_backward), _attention_backward_on_tensors)
 _attend = operation(
     "scaled_dot_product_attention",
     _attention,
     tensors="query key value ?attn_mask",
-    grad=lambda F, g, query, key, value, out1, attn_mask_shape, scale, needs: F.attention_backward(
-        g, query, key, value, out1, attn_mask_shape, scale, needs
+    grad=lambda F, g, query, key, value, attn_mask, out1, is_causal, scale, needs: (
+        F.attention_backward(g, query, key, value, attn_mask, out1, is_causal, scale, needs)
     ),
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     samples=lambda make: [
@@ -125,8 +48,9 @@ _attend = operation(
         sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, True, 0.5),
         sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), make(3, 3), False, 0.5),
     ],
-    doc="Values averaged with the softmax of scaled products of queries and keys; and the weights.",
+    doc="Values averaged with the softmax of scaled products; and what their gradients need.",
 )
+_attend.op.constants = (1,)
 
 
 @takes_tensors
@@ -196,22 +120,5 @@ def _with_dropout(
     query: Any, key: Any, value: Any, attn_mask: Any, p: float, is_causal: bool, scale: float
 ) -> Any:
     """The same from smaller operations, since weights are dropped before values are averaged."""
-    scores = traced.matmul(query * scale, key.transpose(-1, -2))
-    if is_causal:
-        attn_mask = _causal_mask(scores)
-    if attn_mask is not None:
-        scores = scores + added_mask(attn_mask, scores)
+    scores = scores_of(query, key, attn_mask, is_causal, scale)
     return traced.matmul(dropout(traced.softmax(scores, -1), p), value)
-
-
-def _causal_mask(scores: Any) -> Any:
-    past = np.tril(np.ones(scores._array.shape[-2:], bool))
-    return wrap(constant_like(scores._array, past), None)
-
-
-def added_mask(mask: Any, like: Any) -> Any:
-    """A mask as what is added to scores: minus infinity where a boolean mask is False."""
-    if mask._array.dtype.kind != "b":
-        return mask
-    lowest = np.where(mask._array, 0, -math.inf).astype(like._array.dtype)
-    return wrap(lowest, None)

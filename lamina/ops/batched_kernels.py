@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lamina.devices.batch_rules import full, further, rule_for
+from lamina.devices.batch_rules import aligned, full, further, rule_for
 from lamina.devices.batched import Batch, BatchedArray, belongs, looped
 from lamina.devices.dispatched import get_item
 from lamina.ops import (
+    attention_kernels,
     convolution_kernels,
     cumulative_kernels,
     planes,
@@ -130,6 +131,15 @@ def _summed_along(
     place = further(axis, len(shape))
     held = [full(batch, each) for each in (listed, index)]
     return _each(batch, function(*held, place, (batch.size, *shape), kind))
+
+
+# --- attention -----------------------------------------------------------------------------------
+
+
+@rule_for(attention_kernels.attend_by_blocks)
+def _attended(batch: Batch, function: Any, *args: Any) -> Any:
+    ndim = max(np.ndim(array) for array in args)
+    return _each(batch, function(*aligned(batch, args, ndim)))
 
 
 # --- convolution ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Convolutions and pooling by their definitions, in float64, one element of a kernel a turn."""
+"""Convolutions, pooling and attention by their definitions, in float64."""
 
 import math
 from itertools import product
@@ -85,3 +85,27 @@ def windows(x, size, stride, padding, dilation, counts):
                 if all(0 <= at < n for at, n in zip(place, sizes, strict=True)):
                     inside.append(int(np.ravel_multi_index(place, sizes)))
             yield lead, position, inside
+
+
+def attention(query, key, value, mask, is_causal, scale):
+    """Attention by its formula in float64: averages of values, and the weights."""
+    query, key, value = (array.astype(np.float64) for array in (query, key, value))
+    scores = query @ np.swapaxes(key, -1, -2) * scale
+    if mask is not None:
+        scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    top = scores.max(-1, keepdims=True)
+    powers = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = powers.sum(-1, keepdims=True)
+    weights = powers / np.where(total == 0, 1, total)
+    return weights @ value, weights
+
+
+def attention_gradients(g, query, key, value, weights, scale):
+    """The gradients of query, key and value, before what was broadcast is summed up."""
+    g, query, key, value = (array.astype(np.float64) for array in (g, query, key, value))
+    of_weights = g @ np.swapaxes(value, -1, -2)
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True)) * scale
+    turned = np.swapaxes(of_scores, -1, -2)
+    return of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g

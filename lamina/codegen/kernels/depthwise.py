@@ -8,9 +8,9 @@ from typing import Any, final
 
 import numpy as np
 
-from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.gathering import Planes, Table, strips_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
+from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import depthwise as tasks
 from lamina.codegen.llvm import threads
 

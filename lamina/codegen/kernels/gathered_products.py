@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.gathering import Planes, Table, best_tiles_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
+from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import convolution as tasks
 from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import threads

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.depthwise import convolve_depthwise
 from lamina.codegen.kernels.gathering import Planes, Table, strips_of
 from lamina.codegen.kernels.shapes import Shapes, dense_rows, entries, gathered, source_fields
+from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import pooling as tasks
 from lamina.codegen.llvm import threads
 

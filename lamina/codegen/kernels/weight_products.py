@@ -11,9 +11,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.kernels.convolution_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.gathering import Planes, Table
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
+from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import weights as tasks
 from lamina.codegen.llvm import threads
 

@@ -61,6 +61,20 @@ def scattered_name(height: int, vectors: int) -> str:
     return f"scattered_{height}_{vectors}"
 
 
+def each_panel(
+    routine: Routine, heights: tuple[int, ...], rows: Lanes, write: Callable[[Lanes, int], None]
+) -> None:
+    """Write what is done for each panel of a left factor, from its first row and its height."""
+    most = heights[0]
+    full = rows // most
+    with routine.loop(0, full) as panel:
+        write(panel * most, most)
+    rest = (rows - full * most + 3) // 4 * 4
+    for height in heights:
+        with routine.when(rest.compare("eq", height)):
+            write(full * most, height)
+
+
 def tile_functions(kind: str, width: int) -> Iterator[Function]:
     """All tiles for a kind of number."""
     vector = width * BYTES[kind]

@@ -18,7 +18,7 @@ from lamina.codegen.kernels.tasks.routines import (
     first_lanes,
     least,
 )
-from lamina.codegen.kernels.tasks.tiles import heights_of, scattered_name
+from lamina.codegen.kernels.tasks.tiles import each_panel, heights_of, scattered_name
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
 WEIGHT_FIELDS: Final = (
@@ -103,13 +103,11 @@ class WeighWriter:
     ) -> None:  # fmt: skip
         """All tiles for some positions: panels of channels in turn."""
         routine, numbers = self._routine, self._numbers
-        most = self._heights[0]
-        rows, full = numbers["row_count"], numbers["row_count"] // most
+        rows = numbers["row_count"]
         blocks = (numbers["outputs"] + (self._width - 1)) // self._width
         pairs = blocks // 2
 
-        def some(panel: Lanes, height: int, t: Lanes, vectors: int) -> None:
-            first = panel * most
+        def some(first: Lanes, height: int, t: Lanes, vectors: int) -> None:
             routine.call(
                 scattered_name(height, vectors), copy, self._places["rows"] + first * 8, steps,
                 panels + t * self._panel_size(), count,
@@ -118,12 +116,10 @@ class WeighWriter:
             )  # fmt: skip
 
         def column(t: Lanes, vectors: int) -> None:
-            with routine.loop(0, full) as panel:
-                some(panel, most, t, vectors)
-            rest = (rows - full * most + 3) // 4 * 4
-            for height in self._heights:
-                with routine.when(rest.compare("eq", height)):
-                    some(full, height, t, vectors)
+            each_panel(
+                routine, self._heights, rows,
+                lambda first, height: some(first, height, t, vectors),
+            )  # fmt: skip
 
         with routine.loop(0, pairs) as t:
             column(t, 2)

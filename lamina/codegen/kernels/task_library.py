@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.codegen.kernels.library import Library
+from lamina.codegen.kernels.tasks.attention import AttendWriter, pack_keys_function
+from lamina.codegen.kernels.tasks.attention_parts import part_functions
 from lamina.codegen.kernels.tasks.convolution import ConvolveWriter, pack_weight_function
 from lamina.codegen.kernels.tasks.depthwise import depthwise_functions
 from lamina.codegen.kernels.tasks.packing import copy_planes, packing_functions
@@ -28,6 +30,13 @@ _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
         ConvolveWriter(kind, width).write(),
         WeighWriter(kind, width).write(),
         fold_function(kind, width),
+    ],
+    "attention": lambda kind, width: [
+        *tile_functions(kind, width),
+        *packing_functions(kind, width),
+        *part_functions(kind, width),
+        pack_keys_function(kind, width),
+        AttendWriter(kind, width).write(),
     ],
     "pooling": lambda kind, width: [copy_planes(kind, width), *pooling_functions(kind, width)],
     "depthwise": lambda kind, width: [

@@ -1,0 +1,156 @@
+"""Attention by machine code, on NumPy arrays."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from lamina.codegen.kernels.gathering import Table
+from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
+from lamina.codegen.kernels.tasks import attention as tasks
+from lamina.codegen.kernels.tasks.attention_parts import MASKS
+from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.llvm import threads
+from lamina.codegen.stores import address_of
+from lamina.devices.layouts import fresh
+
+DEPTH: Final = 144
+"""Keys of a block, a multiple of all heights of tiles."""
+
+
+class _Form(NamedTuple):
+    """The shape of an operand and its steps, in bytes."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Any) -> _Form:
+        return cls(array.shape, array.strides)
+
+
+@final
+@dataclass(frozen=True)
+class _Plan:
+    """What a call needs that depends on the forms of its operands alone."""
+
+    sources: Table
+    items: Table
+    steps: Table
+    zeros: Any
+    numbers: dict[str, int]
+    panels: int
+    per_worker: int
+
+
+def attend(
+    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float, result: Any,
+    sums: Any,
+) -> None:  # fmt: skip
+    """Write averages of values into `result`, and the logarithms of the sums of powers into `sums`.
+
+    Args:
+        query, key, value: (*batch, L, E), (*batch, S, E) and (*batch, S, Ev), of one dtype; batch
+            dimensions broadcast.
+        mask: (*batch, L, S), of truth values or of the same dtype, or None; all of it broadcasts.
+        is_causal: Whether queries see no keys behind their own place.
+        scale: By what scores are multiplied.
+        result: (*batch, L, Ev); its last dimension is dense.
+        sums: (*batch, L), row-major.
+    """
+    char = query.dtype.char
+    query, key, value = map(_dense_last, (query, key, value))
+    plan = _plan(*map(_Form.of, (query, key, value, result)), _mask_form(mask), char)
+    factor = np.array(scale, query.dtype)
+    with scratch(plan.panels + threads.capacity() * plan.per_worker) as memory:
+        table = {
+            **plan.numbers, "panels": memory, "scratch": memory + plan.panels,
+            "query": address_of(query), "key": address_of(key), "value": address_of(value),
+            "mask": 0 if mask is None else address_of(mask), "result": address_of(result),
+            "sums": address_of(sums), "sources": address_of(plan.sources),
+            "items": address_of(plan.items), "steps": address_of(plan.steps),
+            "zeros": address_of(plan.zeros), "scale": address_of(factor),
+            "is_causal": int(is_causal), "scratch_step": plan.per_worker,
+        }  # fmt: skip
+        pieces = len(plan.sources) * table["blocks"]
+        run(("attention", "pack_keys", char), table, tasks.PACK_FIELDS, pieces)
+        pieces = len(plan.items) * table["query_blocks"]
+        run(("attention", "attend", char), table, tasks.ATTEND_FIELDS, pieces)
+
+
+@functools.lru_cache(256)
+def _plan(
+    query: _Form, key: _Form, value: _Form, result: _Form, mask: tuple[_Form, str] | None, char: str
+) -> _Plan:
+    batch, item, lanes = result.shape[:-2], np.dtype(char).itemsize, lanes_of(char)
+    (queries, size), keys, value_size = query.shape[-2:], key.shape[-2], value.shape[-1]
+    across = 2 * lanes * item
+    depth = min(DEPTH, rounded(keys, 12))
+    blocks = -(-keys // depth)
+    # Behind the panels is room for a vector that is written past their end.
+    value_panels = rounded(depth * size * item) + 64
+    block_size = value_panels + rounded(rounded(value_size, 4) * depth * item) + 64
+    of_pair = np.broadcast_shapes(key.shape[:-2], value.shape[:-2])
+    sources = np.stack([_offsets(key, of_pair), _offsets(value, of_pair)], axis=-1)
+    mask_numbers, masks = _of_mask(mask, (*batch, queries, keys))
+    sums = np.arange(math.prod(batch), dtype=np.int64) * queries * item
+    places = [_offsets(query, batch), _numbered(of_pair, batch), masks, _offsets(result, batch)]
+    rows = [size, depth, depth if mask else 0, value_size]
+    *ends, room = (across * np.cumsum(rows)).tolist()
+    numbers = {
+        **mask_numbers, "queries": queries, "keys": keys, "size": size, "value_size": value_size,
+        "query_row": query.strides[-2], "key_row": key.strides[-2],
+        "value_row": value.strides[-2], "result_row": result.strides[-2],
+        "depth": depth, "blocks": blocks, "block_size": block_size, "value_panels": value_panels,
+        "query_blocks": -(-queries // (2 * lanes)),
+        **dict(zip(("scores", "masks", "outs"), ends, strict=True)),
+    }  # fmt: skip
+    return _Plan(
+        sources, np.stack([*places, sums], axis=-1),
+        np.arange(max(size, depth), dtype=np.int64) * across,
+        np.zeros(heights_of(lanes * item)[0], char), numbers,
+        len(sources) * blocks * block_size, rounded(room),
+    )  # fmt: skip
+
+
+def _mask_form(mask: Any) -> tuple[_Form, str] | None:
+    return None if mask is None else (_Form.of(mask), "i8" if mask.dtype.kind == "b" else "float")
+
+
+def _dense_last(array: Any) -> Any:
+    """The array, or a copy, whose last dimension is dense."""
+    is_dense = array.strides[-1] == array.itemsize or array.shape[-1] < 2
+    return array if is_dense else np.ascontiguousarray(array)
+
+
+def _offsets(form: _Form, batch: tuple[int, ...]) -> Table:
+    """Where the matrix of each place of the batch is, in bytes."""
+    places = np.zeros(form.shape[:-2], np.int64)
+    for axis, (size, step) in enumerate(zip(places.shape, form.strides, strict=False)):
+        steps = np.arange(size, dtype=np.int64) * step
+        places += steps.reshape(-1, *[1] * (places.ndim - axis - 1))
+    return np.broadcast_to(places, batch).reshape(-1)
+
+
+def _numbered(shape: tuple[int, ...], batch: tuple[int, ...]) -> Table:
+    """The number of each place of the batch in a shape that broadcasts to it."""
+    places = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+    return np.broadcast_to(places, batch).reshape(-1)
+
+
+def _of_mask(
+    mask: tuple[_Form, str] | None, shape: tuple[int, ...]
+) -> tuple[dict[str, int], Table]:
+    """What tasks must know of a mask that broadcasts to a shape, and where each matrix is."""
+    if mask is None:
+        none = np.zeros(math.prod(shape[:-2]), np.int64)
+        return {"mask_kind": 0, "mask_row": 0, "mask_column": 0}, none
+    given, kind = mask
+    layout = np.broadcast_to(fresh(given.shape, np.int8, given.strides), shape)
+    steps = layout.strides
+    numbers = {"mask_kind": MASKS[kind], "mask_row": steps[-2], "mask_column": steps[-1]}
+    return numbers, _offsets(_Form.of(layout), shape[:-2])

@@ -1,0 +1,272 @@
+"""The tasks of attention: scores are made block by block, and never kept.
+
+For some queries, blocks of keys pass by. The largest score so far is subtracted before the
+exponential function; when a larger one comes, what was added up is scaled down. (Online softmax:
+Milakov and Gimelshein, 2018; in blocks: Dao and others, "FlashAttention", 2022.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, final
+
+from lamina.codegen.kernels.tasks.attention_parts import (
+    MASKS,
+    lay_column_panel,
+    lay_row_panel,
+    mask_name,
+    multiply,
+)
+from lamina.codegen.kernels.tasks.fields import fields, row_at
+from lamina.codegen.kernels.tasks.routines import (
+    BYTES,
+    Address,
+    Routine,
+    Variable,
+    first_lanes,
+    least,
+)
+from lamina.codegen.kernels.tasks.tiles import each_panel, heights_of
+from lamina.codegen.llvm.ir import Block, Function, Lanes
+from lamina.codegen.llvm.vector_math import exp, log
+
+PACK_FIELDS: Final = (
+    "key", "value", "panels", "sources", "keys", "size", "value_size",
+    "key_row", "value_row", "depth", "blocks", "block_size", "value_panels",
+)  # fmt: skip
+"""What the task `pack_keys` finds in its table."""
+
+SOURCE: Final = ("key", "value")
+"""Where keys and values of a head are."""
+
+ATTEND_FIELDS: Final = (
+    "query", "result", "sums", "mask", "panels", "scratch", "items", "steps", "zeros", "scale",
+    "queries", "keys", "size", "value_size", "query_row", "result_row",
+    "mask_kind", "mask_row", "mask_column", "is_causal",
+    "query_blocks", "depth", "blocks", "block_size", "value_panels",
+    "scores", "masks", "outs", "scratch_step",
+)  # fmt: skip
+"""What the task `attend` finds in its table; the last ones are places in a worker's scratch."""
+
+ITEM: Final = ("query", "source", "mask", "result", "sums")
+"""What is known of a head: places in memory, and which keys and values it has."""
+
+
+def pack_keys_function(kind: str, width: int) -> Function:
+    """Task: panels of keys and values, as tiles read them; pieces are blocks of keys."""
+    routine = Routine("pack_keys")
+    numbers, places = fields(routine, PACK_FIELDS)
+    item, heights = BYTES[kind], heights_of(width * BYTES[kind])
+    size, depth = numbers["size"], numbers["depth"]
+    with routine.pieces() as piece:
+        source = row_at(places["sources"], piece // numbers["blocks"], SOURCE)
+        first = piece % numbers["blocks"] * depth
+        count = least(numbers["keys"] - first, depth)
+        target = places["panels"] + piece * numbers["block_size"]
+        key = places["key"] + source["key"] + first * numbers["key_row"]
+        value = places["value"] + source["value"] + first * numbers["value_row"]
+
+        def rows(at: Lanes, height: int) -> None:
+            lay_row_panel(
+                routine, kind, width, height, key + at * numbers["key_row"], numbers["key_row"],
+                count - at, size, target + at * size * item,
+            )  # fmt: skip
+
+        def columns(at: Lanes, height: int) -> None:
+            lay_column_panel(
+                routine, kind, width, height, value + at * item, numbers["value_row"], count,
+                numbers["value_size"] - at, target + numbers["value_panels"] + at * depth * item,
+            )  # fmt: skip
+
+        each_panel(routine, heights, count, rows)
+        each_panel(routine, heights, numbers["value_size"], columns)
+    return routine.function
+
+
+@final
+class AttendWriter:
+    """Writes the task `attend`; its pieces are blocks of queries, the last ones first.
+
+    With a causal mask the last ones take longest.
+    """
+
+    def __init__(self, kind: str, width: int) -> None:
+        self._routine = Routine("attend")
+        self._numbers, self._places = fields(self._routine, ATTEND_FIELDS)
+        self._kind, self._width, self._item = kind, width, BYTES[kind]
+        self._block = Block(self._routine.function, width)
+        self._vector = width * self._item
+        self._heights = heights_of(self._vector)
+
+    def write(self) -> Function:
+        """The function."""
+        routine, numbers, places = self._routine, self._numbers, self._places
+        scratch = places["scratch"] + routine.parameter("worker") * numbers["scratch_step"]
+        blocks = numbers["query_blocks"]
+        with routine.pieces() as piece:
+            head = row_at(places["items"], piece // blocks, ITEM)
+            first = (blocks - 1 - piece % blocks) * (2 * self._width)
+            count = least(numbers["queries"] - first, 2 * self._width)
+            self._lay_queries(head, first, count, scratch)
+            is_wide = count.compare("sgt", self._width)
+            with routine.when(is_wide):
+                self._attend(head, first, count, scratch, 2)
+            with routine.when(is_wide ^ True):
+                self._attend(head, first, count, scratch, 1)
+        return routine.function
+
+    def _lay_queries(
+        self, head: dict[str, Lanes], first: Lanes, count: Lanes, scratch: Address
+    ) -> None:
+        """The queries side by side, scaled."""
+        routine, numbers = self._routine, self._numbers
+        lay_queries(
+            routine, self._block, self._kind,
+            self._places["query"] + head["query"] + first * numbers["query_row"],
+            numbers["query_row"], count, numbers["size"], scratch,
+        )  # fmt: skip
+        scale = self._places["scale"].spread(self._kind, self._block)
+        with routine.loop(0, numbers["size"] * 2) as row:
+            at = scratch + row * self._vector
+            at.store(at.lanes(self._kind, self._block) * scale)
+
+    def _attend(
+        self, head: dict[str, Lanes], first: Lanes, count: Lanes, scratch: Address, vectors: int
+    ) -> None:
+        """All blocks of keys for a block of queries, in so many vectors."""
+        routine, numbers = self._routine, self._numbers
+        scores, outs = scratch + numbers["scores"], scratch + numbers["outs"]
+        with routine.loop(0, numbers["value_size"] * 2) as row:
+            (outs + row * self._vector).store(self._block.constant(self._kind, 0.0))
+        tops = [Variable(self._block.constant(self._kind, -math.inf)) for _ in range(vectors)]
+        totals = [Variable(self._block.constant(self._kind, 0.0)) for _ in range(vectors)]
+        keys = numbers["keys"]
+        end = numbers["is_causal"].compare("ne", 0).where(least(keys, first + count), keys)
+        with routine.loop(0, end, numbers["depth"]) as key:
+            present = least(end - key, numbers["depth"])
+            most = self._heights[0]  # whole panels, as they were laid out
+            rows = least(least(keys - key, numbers["depth"]), (present + most - 1) // most * most)
+            block = head["source"] * numbers["blocks"] + key // numbers["depth"]
+            panels = self._places["panels"] + block * numbers["block_size"]
+            multiply(
+                routine, self._heights, self._item, vectors, panels, numbers["size"] * self._item,
+                rows, numbers["size"], scratch, self._places["steps"], self._places["zeros"],
+                scores, self._width, 0,
+            )  # fmt: skip
+            mask_scores(
+                routine, self._block, self._kind, vectors, numbers, scores,
+                scratch + numbers["masks"], self._places["mask"] + head["mask"],
+                (first, count), (key, present),
+            )  # fmt: skip
+            for v in range(vectors):
+                self._weigh(scores + v * self._vector, present, outs + v * self._vector,
+                            tops[v], totals[v])  # fmt: skip
+            multiply(
+                routine, self._heights, self._item, vectors, panels + numbers["value_panels"],
+                numbers["depth"] * self._item, numbers["value_size"], present, scores,
+                self._places["steps"], self._places["zeros"], outs, self._width, 1,
+            )  # fmt: skip
+        self._finish(head, first, count, outs, tops, totals)
+
+    def _rows(self, start: Address, row: Lanes) -> tuple[Address, Lanes]:
+        at = start + row * (2 * self._vector)
+        return at, at.lanes(self._kind, self._block)
+
+    def _weigh(
+        self, scores: Address, present: Lanes, outs: Address, top: Variable, total: Variable
+    ) -> None:
+        """Scores become weights: powers of e, less the largest score so far."""
+        routine = self._routine
+        before = top.get()
+        with routine.loop(0, present) as key:
+            _, score = self._rows(scores, key)
+            top.set(score.compare("ogt", top.get()).where(score, top.get()))
+        # Where everything is masked so far, weights are e^(-inf - 0) = 0.
+        largest = finite(top.get())
+        fading = exp(before - largest)
+        added = Variable(self._block.constant(self._kind, 0.0))
+        with routine.loop(0, present) as key:
+            at, score = self._rows(scores, key)
+            weight = exp(score - largest)
+            at.store(weight)
+            added.set(added.get() + weight)
+        total.set(total.get() * fading + added.get())
+        with routine.loop(0, self._numbers["value_size"]) as row:
+            at, out = self._rows(outs, row)
+            at.store(out * fading)
+
+    def _finish(
+        self, head: dict[str, Lanes], first: Lanes, count: Lanes, outs: Address,
+        tops: list[Variable], totals: list[Variable],
+    ) -> None:  # fmt: skip
+        """Divide by the sums, and write results, and the logarithms of the sums."""
+        routine, numbers = self._routine, self._numbers
+        sums = self._places["sums"] + head["sums"] + first * self._item
+        for v, (top, total) in enumerate(zip(tops, totals, strict=True)):
+            whole = total.get()
+            is_empty = whole.compare("oeq", 0.0)
+            factor = is_empty.where(0.0, 1.0 / whole)
+            with routine.loop(0, numbers["value_size"]) as row:
+                at, out = self._rows(outs + v * self._vector, row)
+                at.store(out * factor)
+            # Of a query that sees no key: e^(score - inf) is 0 in the backward pass.
+            logarithm = is_empty.where(math.inf, top.get() + log(whole))
+            mask = first_lanes(self._block, count - v * self._width)
+            sums.store_some(logarithm, mask, v * self._width)
+        result = self._places["result"] + head["result"] + first * numbers["result_row"]
+        routine.call(
+            "write_turned", outs, numbers["value_size"], count, result, numbers["result_row"], 0
+        )
+
+
+def finite(top: Lanes) -> Lanes:
+    """What is subtracted from scores: their largest, or 0 where that is minus infinity."""
+    return top.compare("oeq", -math.inf).where(0.0, top)
+
+
+def lay_queries(
+    routine: Routine, block: Block, kind: str,
+    source: Address, step: Lanes, count: Lanes, size: Lanes, target: Address,
+) -> None:  # fmt: skip
+    """Rows of `size` numbers side by side, in two vectors a number."""
+    vector = block.width * BYTES[kind]
+    for v in range(2):
+        routine.call(
+            "turn", source + step * (v * block.width), step, count - v * block.width, size,
+            target + v * vector, 2 * vector,
+        )  # fmt: skip
+
+
+def mask_scores(
+    routine: Routine, block: Block, kind: str, vectors: int, numbers: dict[str, Lanes],
+    scores: Address, room: Address, mask: Address,
+    queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+) -> None:  # fmt: skip
+    """Add the mask, if there is one, to a block of scores; take what lies in the future away."""
+    (first, count), (key, present) = queries, keys
+    vector = block.width * BYTES[kind]
+    start = mask + first * numbers["mask_row"] + key * numbers["mask_column"]
+    for source in (kind, "i8"):
+        with routine.when(numbers["mask_kind"].compare("eq", MASKS[source])):
+            routine.call(
+                mask_name(source), start, numbers["mask_row"], numbers["mask_column"], count,
+                present, room,
+            )  # fmt: skip
+    with (
+        routine.when(numbers["mask_kind"].compare("ne", 0)),
+        routine.loop(0, present) as row,
+    ):
+        for v in range(vectors):
+            far = row * (2 * vector) + v * vector
+            score = (scores + far).lanes(kind, block) + (room + far).lanes(kind, block)
+            (scores + far).store(score)
+    is_causal = numbers["is_causal"].compare("ne", 0)
+    with (
+        routine.when(is_causal & (key + present - 1).compare("sgt", first)),
+        routine.loop(0, present) as row,
+    ):
+        for v in range(vectors):
+            at = scores + row * (2 * vector) + v * vector
+            past = key + row - first - v * block.width  # the first lane that sees the key
+            hidden = first_lanes(block, past)
+            at.store(hidden.where(-math.inf, at.lanes(kind, block)))
