@@ -1,5 +1,6 @@
 // Focus, keys, folding, zoom, and the start of all.
 
+const leastScale = 0.85;
 const mostVisible = 300;
 const focus = { key: null };
 
@@ -171,13 +172,26 @@ function zoom(factor) {
   canvas.scrollTop = (top * drawing.scale) / before - y;
 }
 
+// Folds the innermost open groups, a level at a time, until the width fits where text is readable.
+function foldToFit() {
+  while (open.size && drawing.layout.width > (canvas.clientWidth - 8) / leastScale) {
+    const deepest = Math.max(...[...open].map(depthOf));
+    if (deepest === 0) return; // one box for all of it would show nothing
+    [...open].filter((number) => depthOf(number) === deepest).forEach((number) => open.delete(number));
+    draw();
+  }
+}
+
 // At most full size. At the start only the width must fit, and text stays readable.
 function fit(isWhole) {
   const { width, height } = drawing.layout;
   const across = (canvas.clientWidth - 8) / width;
-  const scale = isWhole ? Math.min(across, (canvas.clientHeight - 8) / height) : Math.max(across, 0.85);
+  const scale = isWhole ? Math.min(across, (canvas.clientHeight - 8) / height) : Math.max(across, leastScale);
   setScale(Math.min(1, scale));
-  if (!isWhole) canvas.scrollLeft = (canvas.scrollWidth - canvas.clientWidth) / 2;
+  if (isWhole) return;
+  // What does not fit is shown from its beginning on.
+  const first = [...drawing.layout.shown.values()].reduce((top, item) => (item.y < top.y ? item : top));
+  canvas.scrollLeft = first.x * drawing.scale - canvas.clientWidth / 2;
 }
 
 function startDragging() {
@@ -272,6 +286,7 @@ function start() {
   notes.hidden = !model.notes.length;
   writeHelp();
   draw();
+  foldToFit();
   fit(false);
   startControls();
   startDragging();

@@ -46,6 +46,12 @@ function standingFor(number) {
   return shown;
 }
 
+function depthOf(number) {
+  let depth = 0;
+  for (let at = groups[number].parent; at !== null; at = groups[at].parent) depth += 1;
+  return depth;
+}
+
 function isVisibleGroup(number) {
   for (let at = groups[number].parent; at !== null; at = groups[at].parent) {
     if (!open.has(at)) return false;
