@@ -124,3 +124,26 @@ def walked(start: Any, following: Callable[[Any], list[Any]]) -> list[Any]:
                 seen.add(id(other))
                 found.append(other)
     return found
+
+
+def step_hooks(events: Events) -> tuple[Callable[..., None], Callable[..., None]]:
+    """What optimizers are to call before and after a step.
+
+    A step with a closure computes its gradients itself: what they are like is known behind it.
+    """
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if not _has_closure(args, kwargs):
+            events.before_step(optimizer)
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if _has_closure(args, kwargs):
+            events.before_step(optimizer)
+        events.after_step(optimizer)
+
+    return before, after
+
+
+def _has_closure(args: Any, kwargs: Any) -> bool:
+    """Whether `step` was given a closure; its first argument is the optimizer."""
+    return any(callable(argument) for argument in (*args[1:], kwargs.get("closure")))

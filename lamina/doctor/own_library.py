@@ -17,7 +17,7 @@ from lamina.core.saved import KeptResult
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.doctor.events import Events
-from lamina.doctor.library import Library, walked
+from lamina.doctor.library import Library, step_hooks, walked
 from lamina.errors import Place
 from lamina.explain import Cause, Explanation
 from lamina.explain.answer import explanation_of
@@ -47,9 +47,10 @@ class OwnLibrary(Library):
 
     def watch(self, events: Events) -> ExitStack:
         stack = ExitStack()
+        before, after = step_hooks(events)
         for handle in (
-            register_optimizer_step_pre_hook(lambda o, args, kwargs: events.before_step(o)),
-            register_optimizer_step_post_hook(lambda o, args, kwargs: events.after_step(o)),
+            register_optimizer_step_pre_hook(before),
+            register_optimizer_step_post_hook(after),
             register_module_forward_pre_hook(lambda m, args: events.enter(m)),
             register_module_forward_hook(
                 lambda m, args, output: events.leave(m, output), always_call=True

@@ -15,7 +15,7 @@ import numpy as np
 from lamina.core.names import name_of
 from lamina.core.provenance import internal_files
 from lamina.doctor.events import Events
-from lamina.doctor.library import Library, walked
+from lamina.doctor.library import Library, step_hooks, walked
 from lamina.errors import Place
 from lamina.explain import Explanation
 
@@ -36,11 +36,12 @@ class TorchLibrary(Library):
 
     def watch(self, events: Events) -> ExitStack:
         stack, torch = ExitStack(), self._torch
+        before, after = step_hooks(events)
         optimizers: Any = importlib.import_module("torch.optim.optimizer")
         modules: Any = importlib.import_module("torch.nn.modules.module")
         for handle in (
-            optimizers.register_optimizer_step_pre_hook(lambda o, a, k: events.before_step(o)),
-            optimizers.register_optimizer_step_post_hook(lambda o, a, k: events.after_step(o)),
+            optimizers.register_optimizer_step_pre_hook(before),
+            optimizers.register_optimizer_step_post_hook(after),
             modules.register_module_forward_pre_hook(lambda m, args: events.enter(m)),
             modules.register_module_forward_hook(
                 lambda m, args, output: events.leave(m, output), always_call=True
