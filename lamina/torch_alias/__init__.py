@@ -8,6 +8,7 @@
 | `shims/` | modules of PyTorch's that Lamina has only for programs that ask for them |
 | `missing_names.py`, `asking.py` | the error for a name that is missing, and who asked for it |
 | `pytorch.py`, `pytorch_names.txt` | which names PyTorch has |
+| `children.py` | processes that are started anew inherit the alias |
 | `running.py` | a program run as `python program.py` runs it |
 | `missing/` | `lamina run --missing`: what a program uses that Lamina lacks, found by reading it |
 """

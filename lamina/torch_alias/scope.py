@@ -10,6 +10,7 @@ from types import ModuleType
 from lamina import errors
 from lamina.core.tensor import Tensor
 from lamina.nn.parameter import Parameter
+from lamina.torch_alias.children import tell_children, tell_no_more_children
 from lamina.torch_alias.modules import TorchFinder, TorchModule
 
 __all__ = ["as_torch", "install", "is_installed"]
@@ -24,12 +25,13 @@ def is_installed() -> bool:
 
 
 def install() -> None:
-    """Let `import torch` mean Lamina in this process from now on.
+    """Let `import torch` mean Lamina in this process from now on, and in those it starts.
 
     Raises:
         RuntimeError: If the real PyTorch was imported already.
     """
-    _enter()
+    if not is_installed():
+        _enter()
 
 
 @contextlib.contextmanager
@@ -40,7 +42,8 @@ def as_torch() -> Iterator[None]:
     for every module that is first imported in the block, and for all threads. Afterwards
     `sys.modules` is what it was: modules first imported in the block that hold a part of the alias
     are gone from it, with their packages, so that a later import of theirs finds the real PyTorch
-    again. What the block itself imported goes on working. Blocks may be nested.
+    again. What the block itself imported goes on working. Blocks may be nested. A process that
+    `multiprocessing` starts in the block has the alias to its end.
 
     Raises:
         RuntimeError: If the real PyTorch was imported already; some module that imported it
@@ -61,6 +64,7 @@ def as_torch() -> Iterator[None]:
     try:
         yield
     finally:
+        tell_no_more_children()
         sys.meta_path.remove(finder)
         for kind, name in names:
             kind.__module__ = name
@@ -80,6 +84,7 @@ def _enter() -> TorchFinder:
         )
     finder = TorchFinder()
     sys.meta_path.insert(0, finder)
+    tell_children(install)
     for kind, name in _CLASSES:
         kind.__module__ = name
     return finder
