@@ -6,6 +6,7 @@ Such a kernel is compiled once for its dtypes. What updates a parameter in an op
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any, Final, final
 
 import numpy as np
@@ -70,26 +71,59 @@ class FlatKernel:
 
     def run(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
         """Do it for each row of arrays, all of them contiguous and of one size."""
-        tables = np.empty((len(rows), len(self._order)), np.int64)
-        values = np.array(numbers, self._number_dtype)
+        self.prepared(rows).run([row[0] for row in rows], numbers)
+
+    def prepared(self, rows: Sequence[Sequence[Any]]) -> Prepared:
+        """The same for these rows, again and again, with other first arrays and other numbers."""
+        values = np.zeros(self._numbers, self._number_dtype)
+        return Prepared(rows, values, self._order, self._pool, self._task)
+
+
+@final
+class Prepared:
+    """Rows that a loop goes through again and again: their tables of addresses.
+
+    The arrays of the rows must live as long; the first one of each is another in each run.
+    """
+
+    def __init__(
+        self, rows: Sequence[Sequence[Any]], values: Any, order: Sequence[int],
+        pool: threads.Pool, task: int,
+    ) -> None:  # fmt: skip
+        count, width = len(rows[0]), len(order)
         start, step = address_of(values), values.itemsize
-        count = len(rows[0])
-        for entry, k in enumerate(self._order):
+        tables = np.empty((len(rows), width), np.int64)
+        for entry, k in enumerate(order):
             is_array = k < count
             number = start + (k - count) * step
             tables[:, entry] = [address_of(row[k]) for row in rows] if is_array else number
-        place, width = address_of(tables), tables.shape[1] * tables.itemsize
-        pieces = np.array(
+        place, bytes_of_row = address_of(tables), width * tables.itemsize
+        self._pieces = np.array(
             [
-                (place + k * width, begin, min(begin + GRAIN, row[0].size))
+                (place + k * bytes_of_row, begin, min(begin + GRAIN, row[0].size))
                 for k, row in enumerate(rows)
                 for begin in range(0, row[0].size, GRAIN)
             ],
             np.int64,
-        )
+        ).reshape(-1, 3)
         total = sum(row[0].size for row in rows)
-        grain = 1 if total > GRAIN else len(pieces)  # little work is not shared
-        self._pool.run(self._task, address_of(pieces), len(pieces), grain)
+        self._grain = 1 if total > GRAIN else len(self._pieces)  # little work is not shared
+        # Where the first arrays stand: NumPy's assignment to a column takes 2 us more.
+        self._firsts = tables.data.cast("B").cast("q")[order.index(0) :: width]
+        self._tables, self._values = tables, values
+        self._numbers: Sequence[Any] = [None] * len(values)
+        self._pool, self._task = pool, task
+        self._address = address_of(self._pieces)
+
+    def run(self, firsts: Sequence[Any], numbers: Sequence[float]) -> None:
+        """Do it for each row."""
+        places = self._firsts
+        for row, array in enumerate(firsts):
+            places[row] = address_of(array)
+        if not all(map(is_, numbers, self._numbers)):
+            self._values[:] = numbers
+            self._numbers = numbers
+        self._pool.run(self._task, self._address, len(self._pieces), self._grain)
 
 
 _PIECES: Final = f"""

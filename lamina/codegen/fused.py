@@ -154,6 +154,7 @@ WORK_BEFORE: Final = 4_000_000
 """Elements (and a few thousand for each call) that NumPy goes through before a loop is compiled."""
 
 _CALL: Final = 4_000
+_SMALL_CALL: Final = 1_000
 
 
 LEAST_FLAT: Final = 1024
@@ -180,10 +181,23 @@ class FlatFunction:
         loop = self._loop(large, len(numbers)) if large else None
         if loop:
             loop.run(large, numbers)
+        small = [row for row in rows if row[0].size < LEAST_FLAT] if loop else rows
+        if small:
+            self.step_by_step(small, numbers)
+
+    def step_by_step(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
+        """Do it for each row with NumPy."""
         with np.errstate(all="ignore"):
             for row in rows:
-                if not loop or row[0].size < LEAST_FLAT:
-                    self._function(*row, *numbers)
+                self._function(*row, *numbers)
+
+    def prepared(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> Any:
+        """The compiled loop, ready for rows of which only the first array is not always the same.
+
+        None while there is none. It pays for small arrays too (a `flat.Prepared`).
+        """
+        loop = self._loop(rows, len(numbers))
+        return loop.prepared(rows) if loop else None
 
     def _loop(self, rows: Sequence[Sequence[Any]], numbers: int) -> Any:
         """The compiled loop, if there is one, or if it is time for one."""
@@ -192,7 +206,8 @@ class FlatFunction:
         if loop is not None:
             return loop
         if self._work < WORK_BEFORE:
-            self._work += sum(row[0].size + _CALL for row in rows)
+            calls = (_CALL if row[0].size >= LEAST_FLAT else _SMALL_CALL for row in rows)
+            self._work += sum(row[0].size for row in rows) + sum(calls)
             return None
         return self._compiled(key, rows[0], numbers) if is_available() else None
 

@@ -21,12 +21,13 @@ from lamina.devices import current_recorder
 from lamina.ops.comparison import where
 from lamina.ops.complex_numbers import view_as_real
 from lamina.ops.data import tensor
+from lamina.optim.lineup import Lineups
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.updates import Formula, Row, Update
 
 __all__ = [
     "ADDED", "APART", "NO_DECAY", "ElementwiseOptimizer", "chosen", "larger", "number_of",
-    "one_number", "row_of", "smaller", "update_for",
+    "one_number", "smaller",
 ]  # fmt: skip
 
 
@@ -38,7 +39,12 @@ class ElementwiseOptimizer(Optimizer):
     _writes: ClassVar[int] = 1
     """How often the formula writes the parameter."""
 
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self._lineups = Lineups()
+        super().__init__(params, defaults)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self._lineups = Lineups()
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in self._added_later.items():
@@ -62,35 +68,53 @@ class ElementwiseOptimizer(Optimizer):
         """What the formula writes of a parameter's state, and its numbers, for one more step."""
         raise NotImplementedError
 
+    def _given_for(
+        self, param: Tensor, group: dict[str, Any]
+    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
+        """The same for a parameter, whose state begins here if it has none."""
+        state = self.state[param]
+        if not state:
+            state.update(self._start(param, group))
+        return self._given(state, group)
+
     def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
+        if not pairs:
+            return
+        lineup = self._lineups.of(group)
+        gradients = None if lineup is None else lineup.holds(pairs, self.state)
+        given = self._given_for(pairs[0][0], group)
         decay = group.get("weight_decay", 0)
         is_apart = group.get("decoupled_weight_decay", False)
         kind = NO_DECAY if decay == 0 else APART if is_apart else ADDED
+        more: tuple[Any, ...] = ()
+        if kind:
+            more = (1 - group["lr"] * decay if kind is APART else decay,)
+        update = update_for(
+            self._formula(group), 1 + len(given[0]), self._writes, bool(group["maximize"]), kind
+        )
+        if (
+            lineup is not None
+            and gradients is not None
+            and lineup.update is update
+            and lineup.run(gradients, given[1] + more)
+        ):
+            return
         rows: list[Row] = []
         for param, grad in pairs:
-            state = self.state[param]
-            if not state:
-                state.update(self._start(param, group))
-            targets, numbers = self._given(state, group)
-            if kind:
-                numbers += (1 - group["lr"] * decay if kind is APART else decay,)
-            if param.is_complex():
-                targets = tuple(view_as_real(t) if t.is_complex() else t for t in targets)
-                param, grad = view_as_real(param), view_as_real(grad)
-            rows.append(row_of(param, grad, targets, numbers))
-        if rows:
-            count = len(rows[0].targets)
-            is_climbing = bool(group["maximize"])
-            update_for(self._formula(group), count, self._writes, is_climbing, kind).all(rows)
+            targets, numbers = given if not rows else self._given_for(param, group)
+            rows.append(_row(param, grad, targets, numbers + more))
+        update.all(rows)
+        self._lineups.keep(group, update, pairs, rows, self.state)
 
 
 NO_DECAY, ADDED, APART = "", "added to the gradient", "apart from the gradient"
 
 
-def row_of(
-    param: Tensor, grad: Tensor, targets: tuple[Tensor, ...], numbers: tuple[Any, ...]
-) -> Row:
+def _row(param: Tensor, grad: Tensor, targets: tuple[Tensor, ...], numbers: tuple[Any, ...]) -> Row:
     """What a formula is given for a parameter; numbers that are tensors become like it."""
+    if param.is_complex():
+        targets = tuple(view_as_real(t) if t.is_complex() else t for t in targets)
+        param, grad = view_as_real(param), view_as_real(grad)
     fitting = [
         n.to(device=param.device, dtype=param.dtype) if isinstance(n, Tensor) else n
         for n in numbers

@@ -67,6 +67,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _hooked(_post_hooks_everywhere, hook)
 
 
+def _all_hooks(first: Any, second: Any) -> Iterable[Any]:
+    """The hooks of two registries, as they are now: a hook may add others, or take itself off."""
+    return [*first.values(), *second.values()] if first or second else ()
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """Return `step` with the step hooks around it, also when a subclass wrote it.
 
@@ -80,7 +85,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._in_step = True
         args = (self, *args)  # as hooks see them, and may return them changed
         try:
-            for hook in [*_pre_hooks_everywhere.values(), *self._optimizer_step_pre_hooks.values()]:
+            for hook in _all_hooks(_pre_hooks_everywhere, self._optimizer_step_pre_hooks):
                 changed = hook(self, args, kwargs)
                 if changed is None:
                     continue
@@ -92,8 +97,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = changed
             result = step(*args, **kwargs)
             self._opt_called = True
-            post_hooks = self._optimizer_step_post_hooks.values()
-            for hook in [*post_hooks, *_post_hooks_everywhere.values()]:
+            for hook in _all_hooks(self._optimizer_step_post_hooks, _post_hooks_everywhere):
                 hook(self, args, kwargs)
             return result
         finally:
@@ -239,9 +243,10 @@ class Optimizer:
                 loss = closure()
         with set_grad_enabled(bool(self.defaults.get("differentiable", False))):
             for group in self.param_groups:
-                found = [(param, param.grad) for param in group["params"]]
-                pairs = [(param, grad) for param, grad in found if grad is not None]
-                if len({id(param) for param, _ in pairs}) == len(pairs):
+                params = group["params"]
+                found = [(param, param.grad) for param in params]
+                pairs = [pair for pair in found if pair[1] is not None]
+                if len(set(map(id, params))) == len(params):
                     self._update_all(pairs, group)
                     continue
                 for pair in pairs:  # one that stands there twice is updated twice, in turn

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
 from lamina.ops.creation import zeros_like
-from lamina.optim.elementwise import ADDED, NO_DECAY, row_of, update_for
-from lamina.optim.optimizer import Optimizer
+from lamina.optim.elementwise import ElementwiseOptimizer
 from lamina.optim.settings import check_lr, check_nonnegative, check_variants
-from lamina.optim.updates import Formula, Row
+from lamina.optim.updates import Formula
 
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
+class SGD(ElementwiseOptimizer):
     """Stochastic gradient descent.
 
     With `g` the gradient plus `weight_decay * w`:
@@ -47,6 +46,14 @@ class SGD(Optimizer):
         >>> w.detach()
         tensor([0.5000, 0.5000])
     """
+
+    _added_later: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": None,
+    }
 
     def __init__(
         self,
@@ -83,28 +90,13 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name in ("nesterov", "maximize", "foreach", "differentiable", "fused"):
-                group.setdefault(name, None if name in ("foreach", "fused") else False)
-
-    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
-        decay = group["weight_decay"]
+    def _formula(self, group: dict[str, Any]) -> Formula:
         has_momentum = group["momentum"] != 0
-        formula = _FORMULAS[has_momentum, has_momentum and bool(group["nesterov"])]
-        rows: list[Row] = []
-        for param, grad in pairs:
-            targets, numbers = self._given(param, group)
-            rows.append(row_of(param, grad, targets, (*numbers, *[decay] * (decay != 0))))
-        if rows:
-            kind, is_climbing = (ADDED if decay != 0 else NO_DECAY), bool(group["maximize"])
-            update_for(formula, len(rows[0].targets), 1, is_climbing, kind).all(rows)
+        return _FORMULAS[has_momentum, has_momentum and bool(group["nesterov"])]
 
-    def _given(
+    def _given_for(
         self, param: Tensor, group: dict[str, Any]
     ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
-        """What the formula writes beside the parameter, and its numbers."""
         lr, momentum = group["lr"], group["momentum"]
         if momentum == 0:
             return (), (lr,)

@@ -21,7 +21,7 @@ from lamina.core.op import offer, raw, traced
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of
-from lamina.core.versions import INFERENCE
+from lamina.core.versions import INFERENCE, bump_all
 from lamina.ops.filling import copy_
 
 Formula = Callable[..., None]
@@ -47,12 +47,15 @@ class Update:
     Args:
         formula: As above.
         writes: How often it writes the last target, for the count of that tensor's changes.
+
+    Attributes:
+        loop: The formula on arrays.
     """
 
     def __init__(self, formula: Formula, writes: int = 1) -> None:
         self._formula = formula
         self._writes_more = writes - 1
-        self._loop = FlatFunction(functools.partial(formula, raw))
+        self.loop = FlatFunction(functools.partial(formula, raw))
 
     def all(self, rows: Sequence[Row]) -> None:
         """Apply the formula to each row. No row may read what another one writes."""
@@ -61,20 +64,24 @@ class Update:
                 self._formula(traced, *row.sources, *row.targets, *row.numbers)
             return
         ready: dict[Any, list[list[Any]]] = {}
-        code, lasti = here()
+        changed: list[Tensor] = []
         for row in rows:
-            arrays = _plain_arrays(row)
+            arrays = plain_arrays(row)
             if arrays is None:
                 self._formula(traced, *row.sources, *row.targets, *row.numbers)
                 continue
             ready.setdefault((arrays[0].dtype, row.numbers), []).append(arrays)
-            for target in row.targets + row.targets[-1:] * self._writes_more:
-                cell_of(target).bump(code, lasti)
+            changed += self.written(row)
+        bump_all(map(cell_of, changed), *here())
         for (_, numbers), alike in ready.items():
-            self._loop(alike, numbers)
+            self.loop(alike, numbers)
+
+    def written(self, row: Row) -> tuple[Tensor, ...]:
+        """The targets of a row, each as often as the formula writes it."""
+        return row.targets + row.targets[-1:] * self._writes_more
 
 
-def _plain_arrays(row: Row) -> list[Any] | None:
+def plain_arrays(row: Row) -> list[Any] | None:
     """The arrays of all tensors of a row, if a loop may go through them side by side."""
     arrays: list[Any] = []
     first = row.sources[0]._array

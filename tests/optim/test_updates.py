@@ -95,7 +95,7 @@ def test_a_step_is_one_loop_of_machine_code(make, monkeypatch):
     values, gradients = example(np.float32)
     steps(make, fresh(values), gradients)
     elementwise.update_for.cache_clear()
-    (loops,) = [update._loop._loops for update in made]
+    (loops,) = [update.loop._loops for update in made]
     assert all(loops.values())
 
 
