@@ -66,6 +66,7 @@ from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from lamina.ops.data import as_tensor, asarray, from_numpy, frombuffer, tensor
 from lamina.ops.decompositions import geqrf, qr, svd
 from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
+from lamina.ops.divisors import gcd, lcm, unravel_index
 from lamina.ops.dtype_info import finfo, iinfo, result_type
 from lamina.ops.error_function import erf, erfc, erfinv
 from lamina.ops.exponential import (
@@ -74,6 +75,7 @@ from lamina.ops.exponential import (
 from lamina.ops.extremes import amax, amin, aminmax, argmax, argmin, max, min
 from lamina.ops.factor_lu import lu, lu_solve, lu_unpack
 from lamina.ops.filling import fill
+from lamina.ops.floating_point import frexp, nextafter
 from lamina.ops.gamma_function import digamma, lgamma, mvlgamma, polygamma
 from lamina.ops.histograms import bincount, histc, histogram, histogramdd
 from lamina.ops.indexing import index_put
@@ -92,7 +94,7 @@ from lamina.ops.matmul import bmm, matmul, mm, mm as spmm
 from lamina.ops.matrix_sums import addbmm, addmm, addmv, addr, baddbmm
 from lamina.ops.memory import clone, detach, detach_
 from lamina.ops.moments import std, std_mean, var, var_mean
-from lamina.ops.norms import dist, norm
+from lamina.ops.norms import dist, norm, renorm
 from lamina.ops.order_statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
 from lamina.ops.permutation import (
     adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose,
@@ -154,6 +156,7 @@ from lamina.ops.view_writes import (
 )
 from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
+from lamina.late_names import HOMES as _HOMES, NAMESPACES as _NAMESPACES
 from lamina.version import __version__
 
 newaxis = None
@@ -215,65 +218,6 @@ if TYPE_CHECKING:
     from lamina.storage import TypedStorage, UntypedStorage, is_storage
     from lamina.torch_alias import as_torch
     from lamina.utils.progress import progress
-
-_NAMESPACES = frozenset({
-    "accelerator", "amp", "backends", "cpu", "cuda", "distributions", "doctor", "explain", "fft",
-    "func", "hub", "io", "jit", "linalg", "multiprocessing", "nn", "optim", "random",
-    "serialization", "signal", "sparse", "special", "storage", "testing", "utils",
-})
-_CHAPTERS = {
-    "lamina.amp.autocast_mode": (
-        "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
-        "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
-        "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
-        "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
-        "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
-    ),
-    "lamina.backends.settings": (
-        "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
-        "get_float32_matmul_precision get_num_interop_threads "
-        "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
-        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-        "set_num_interop_threads set_warn_always use_deterministic_algorithms"
-    ),
-    "lamina.compiler": "compile",
-    "lamina.devices.thread_count": "get_num_threads set_num_threads",
-    "lamina.explain": "summary why",
-    "lamina.func": "vmap",
-    "lamina.io": "load save",
-    "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
-    "lamina.ops.batch_normalization": "batch_norm instance_norm",
-    "lamina.ops.convolution": (
-        "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
-        "convolution"
-    ),
-    "lamina.ops.covariance": "corrcoef cov",
-    "lamina.ops.ctc": "ctc_loss",
-    "lamina.ops.deprecated": "eig lstsq matrix_rank solve symeig",
-    "lamina.ops.dropout": "alpha_dropout dropout feature_alpha_dropout",
-    "lamina.ops.incomplete_gamma": "igamma igammac",
-    "lamina.ops.linear_loss": "bilinear",
-    "lamina.ops.lowrank": "pca_lowrank svd_lowrank",
-    "lamina.ops.modified_bessel": "i0",
-    "lamina.ops.normalization": "group_norm layer_norm rms_norm",
-    "lamina.ops.pair_loss": "cosine_similarity pairwise_distance pdist",
-    "lamina.ops.patches": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
-    "lamina.ops.pooling": "avg_pool1d max_pool1d max_pool2d max_pool3d",
-    "lamina.ops.questions": (
-        "get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed "
-        "typename"
-    ),
-    "lamina.ops.sparse": "sparse_coo_tensor",
-    "lamina.ops.spectrogram": "istft stft",
-    "lamina.ops.window_functions": (
-        "bartlett_window blackman_window hamming_window hann_window kaiser_window"
-    ),
-    "lamina.storage": "TypedStorage UntypedStorage is_storage",
-    "lamina.torch_alias": "as_torch",
-    "lamina.utils.progress": "progress",
-}
-_HOMES = {name: home for home, names in _CHAPTERS.items() for name in names.split()}
-
 
 def __getattr__(name: str) -> _Any:
     if name in _NAMESPACES:
@@ -346,8 +290,8 @@ __all__ = [
     "errors", "exp", "exp2", "expand_copy", "explain", "expm1", "eye", "feature_alpha_dropout",
     "fft", "fill", "finfo", "fix", "flatten", "flip", "fliplr", "flipud", "float", "float16",
     "float32", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "from_dlpack",
-    "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "ge", "geqrf", "ger",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "frexp", "from_dlpack",
+    "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "ge", "geqrf", "ger",
     "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "get_default_device",
     "get_default_dtype", "get_deterministic_debug_mode", "get_device",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
@@ -362,8 +306,8 @@ __all__ = [
     "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero",
     "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled", "isclose",
     "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jit",
-    "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "ldexp", "le", "lerp", "less",
-    "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
+    "kaiser_window", "kron", "kthvalue", "layer_norm", "layout", "lcm", "ldexp", "le", "lerp",
+    "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
     "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "long", "lstsq",
     "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter",
@@ -372,32 +316,33 @@ __all__ = [
     "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul", "multinomial", "multiply",
     "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nanmean", "nanmedian", "nanquantile",
     "nansum", "narrow", "narrow_copy", "native_channel_shuffle", "ne", "neg", "negative", "newaxis",
-    "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel", "ones",
-    "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist",
-    "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson",
-    "polar", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod", "progress",
-    "promote_types", "put", "qr", "quantile", "rad2deg", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
-    "reciprocal", "relu", "relu_", "remainder", "repeat_interleave", "reshape", "resolve_conj",
-    "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "row_stack", "rrelu",
-    "rrelu_", "rsqrt", "rsub", "save", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce",
-    "searchsorted", "seed", "select", "select_scatter", "selu", "selu_", "serialization",
-    "set_anomaly_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-    "set_autocast_gpu_dtype", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
-    "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions",
-    "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit",
-    "sin", "sinc", "sinh", "slice_scatter", "slogdet", "softmax", "solve", "sort", "sparse",
-    "sparse_coo", "sparse_coo_tensor", "special", "split", "split_with_sizes",
-    "split_with_sizes_copy", "spmm", "sqrt", "square", "squeeze", "squeeze_copy", "stack", "std",
-    "std_mean", "stft", "storage", "strided", "sub", "subtract", "sum", "summary", "svd",
-    "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "t_copy", "take", "take_along_dim", "tan",
-    "tanh", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
-    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve",
-    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "typename", "uint16",
-    "uint32", "uint64", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
-    "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
+    "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance",
+    "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle",
+    "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu",
+    "preserve_format", "prod", "progress", "promote_types", "put", "qr", "quantile", "rad2deg",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+    "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder", "renorm",
+    "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "result_type", "rms_norm",
+    "roll", "rot90", "round", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsub", "save",
+    "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
+    "select_scatter", "selu", "selu_", "serialization", "set_anomaly_enabled",
+    "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
+    "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
+    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state",
+    "set_warn_always", "sgn", "short", "sigmoid", "sign", "signal", "signbit", "sin", "sinc",
+    "sinh", "slice_scatter", "slogdet", "softmax", "solve", "sort", "sparse", "sparse_coo",
+    "sparse_coo_tensor", "special", "split", "split_with_sizes", "split_with_sizes_copy", "spmm",
+    "sqrt", "square", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "storage",
+    "strided", "sub", "subtract", "sum", "summary", "svd", "svd_lowrank", "swapaxes", "swapdims",
+    "symeig", "t", "t_copy", "take", "take_along_dim", "tan", "tanh", "tensor", "tensor_split",
+    "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
+    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu",
+    "triu_indices", "true_divide", "trunc", "typename", "uint16", "uint32", "uint64", "uint8",
+    "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive",
+    "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
     "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot",
     "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "why",
     "xlogy", "zeros", "zeros_like",

@@ -12,8 +12,10 @@ from lamina.ops import (
     activation,
     comparison,
     complex_numbers,
+    divisors,
     error_function,
     exponential,
+    floating_point,
     gamma_function,
     logic,
     pointwise,
@@ -172,6 +174,13 @@ Tensor.signbit = signs.signbit
 Tensor.copysign = signs.copysign
 Tensor.copysign_ = by_kind_of_other_inplace(signs._copysign, signs._copysign_number)
 Tensor.heaviside, Tensor.heaviside_ = signs.heaviside, inplace(signs.heaviside)
+
+# --- integers, and floating-point numbers as they are stored -----------------------------------
+
+Tensor.gcd, Tensor.gcd_ = divisors.gcd, inplace(divisors.gcd)
+Tensor.lcm, Tensor.lcm_ = divisors.lcm, inplace(divisors.lcm)
+Tensor.frexp = floating_point.frexp
+Tensor.nextafter, Tensor.nextafter_ = floating_point.nextafter, inplace(floating_point.nextafter)
 
 # --- exponentials, logarithms, special functions -----------------------------------------------
 

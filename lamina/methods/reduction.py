@@ -38,6 +38,7 @@ Tensor.argmin = extremes.argmin
 
 Tensor.norm = norms.norm
 Tensor.dist = norms.dist
+Tensor.renorm, Tensor.renorm_ = norms.renorm, inplace(norms.renorm)
 
 Tensor.median = order_statistics.median
 Tensor.nanmedian = order_statistics.nanmedian

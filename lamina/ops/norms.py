@@ -294,4 +294,70 @@ dist = operation(
     doc="The norm of the difference of two tensors.",
 )
 
-__all__ = ["dist", "norm"]
+# --- slices of a bounded norm ------------------------------------------------------------------
+
+# Added to each norm before dividing by it, so that nothing is divided by zero.
+_SMALLEST: Final = 1e-7
+
+
+def _check_renorm(input: Any, p: Any, maxnorm: float) -> None:
+    if isinstance(p, complex):
+        problem = "p must be real-valued"
+    elif p <= 0:
+        problem = "non-positive-norm not supported"
+    elif maxnorm < 0:
+        problem = f"expected maxnorm to be >= 0 but got {maxnorm}"
+    elif input.ndim < 2:
+        problem = f"input needs at least 2 dimensions, got {input.ndim} dimensions"
+    else:
+        return
+    raise errors.InvalidArgument(f"renorm: {problem}", [(this_place(), "called here")])
+
+
+def _other_axes(ndim: int, dim: int) -> tuple[int, ...]:
+    kept = axis_of(dim, ndim)
+    return tuple(axis for axis in range(ndim) if axis != kept)
+
+
+def _renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    _check_renorm(input, p, maxnorm)
+    lengths = _vector_norm(input, p, _other_axes(input.ndim, dim), True)
+    factor = np.where(lengths > maxnorm, maxnorm / (lengths + _SMALLEST), 1)
+    return input * factor.astype(lengths.dtype)
+
+
+def _renorm_rule(
+    F: Any, g: Any, input: Any, p: float, dim: int, maxnorm: float, input_shape: Any,
+    input_dtype: Any,
+) -> Any:  # fmt: skip
+    """A slice that was scaled: by its factor, and by what the factor gained with the norm."""
+    axes = _other_axes(len(input_shape), dim)
+    lengths = F.vector_norm(input, p, axes, True)
+    is_long, safe = lengths > maxnorm, lengths + _SMALLEST
+    through = F.sum(F.real(g * F.conj(input)), axes, True) * (-maxnorm / (safe * safe))
+    by_norm = F.where(is_long, through, 0)
+    scaled = g * F.where(is_long, maxnorm / safe, 1)
+    return scaled + norm_gradient(
+        F, by_norm, input, lengths, p, axes, True, input_shape, input_dtype
+    )
+
+
+renorm = operation(
+    "renorm",
+    _renorm,
+    grad={"input": _renorm_rule},
+    samples=lambda make: [
+        sample(make(3, 4), 2, 0, 1.0),
+        sample(make(3, 4), 1.5, 1, 2.5),
+        sample(make.distinct(2, 3, 2), float("inf"), -1, 0.2),
+        sample(make(3, 4), 2, 0, 100.0),
+    ],
+    doc="""Each slice along a dimension, scaled down to the norm `maxnorm` if its norm is larger.
+
+    The norm is of order `p`. A slice whose norm is at most `maxnorm` stays as it is; others become
+    `slice * maxnorm / (norm + 1e-7)`. Raises RuntimeError if `p` is not positive, `maxnorm` is
+    negative, or the input has fewer than two dimensions.
+    """,
+)
+
+__all__ = ["dist", "norm", "renorm"]

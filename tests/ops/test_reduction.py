@@ -150,3 +150,14 @@ def test_in_place_sums_know_their_history() -> None:
     x = lamina.ones(3, requires_grad=True)
     (x * 1).cumsum_(0).sum().backward()
     assert x.grad.tolist() == [3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 2, 3, float("inf")])
+def test_renorm_bounds_the_norm_of_each_slice(p):
+    values = [[[3.0, -4.0], [1.0, 2.0]], [[0.1, 0.1], [0.2, -0.1]]]
+    x = lamina.tensor(values, dtype=lamina.float64)
+    found = lamina.renorm(x, p, 0, 2.0)
+    norms = np.linalg.norm(x.numpy().reshape(2, 4), p, axis=1)
+    assert norms[0] > 2 > norms[1]
+    scale = np.where(norms > 2, 2 / (norms + 1e-7), 1).reshape(2, 1, 1)
+    np.testing.assert_allclose(found.numpy(), x.numpy() * scale, rtol=1e-12)
