@@ -271,3 +271,64 @@ def test_nothing_sinks_below_a_change_of_what_it_reads(native):
     (found,) = executable.run([changed, w])
     np.testing.assert_allclose(found, ((x * 2) @ w) * (x * 2), rtol=1e-5)
     np.testing.assert_array_equal(changed, x + 1)
+
+
+# --- random recurrences --------------------------------------------------------------------------
+
+
+@st.composite
+def recurrences(draw):
+    """A recurrent network with some of its states stacked, in some order, and sums of products."""
+    count = draw(st.integers(2, 6))
+    every = st.integers(0, count - 1)
+    return {
+        "count": count,
+        "size": draw(st.sampled_from([3, 8, 32])),
+        "rows": draw(st.sampled_from([1, 2, 5])),
+        "stacks": draw(st.lists(st.lists(every, min_size=1, max_size=6), min_size=1, max_size=2)),
+        "pairs": draw(st.lists(st.tuples(every, every), min_size=2, max_size=6)),
+        "returned": draw(st.sets(every, max_size=2)),
+        "axis": draw(st.sampled_from([0, 1])),
+        "writes": draw(st.booleans()),
+    }
+
+
+def recurrence(plan, w, b, x, g):
+    states, errors = [], []
+    for _ in range(plan["count"]):
+        x = np.tanh(x @ w + b)
+        g = g * (1 - x * x)
+        states.append(x)
+        errors.append(g)
+    total = 0
+    for first, second in plan["pairs"]:
+        product = states[first].T @ errors[second]
+        total = product if isinstance(total, int) else total + product
+    joined = [np.concatenate([states[k] for k in ks], axis=plan["axis"]) for ks in plan["stacks"]]
+    joined += [stacked([errors[k] for k in plan["stacks"][0]])]
+    if plan["writes"]:
+        b += 1
+    return (total, *joined, np.sum(joined[-1], axis=0), *(states[k] for k in plan["returned"]))
+
+
+@pytest.mark.parametrize("native", WAYS)
+@settings(max_examples=60, deadline=None)
+@given(recurrences())
+def test_random_recurrences(native, plan):
+    size, rows = plan["size"], plan["rows"]
+    arrays = [
+        random(size, size) / size,
+        random(size),
+        random(rows, size),
+        random(rows, size, seed=1),
+    ]
+
+    def function(*given):
+        return recurrence(plan, *given)
+
+    executable = Executable(graph_of(function, *arrays), native=native)
+    given = [array.copy() for array in arrays]
+    expected = function(*(array.astype(np.float64) for array in arrays))
+    for actual, reference in zip(executable.run(given), expected, strict=True):
+        np.testing.assert_allclose(actual, reference, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(given[1], arrays[1] + plan["writes"])
