@@ -2,8 +2,8 @@
 
 Placing puts a node into the first loop where it can be done. For derivatives that is often the
 forward loop: of `y = tanh(x)` it would keep `1 - y * y` for the backward pass beside `y`, which is
-kept in any case. What can be made of values that are in memory anyway is made where it is read: a
-time step of an LSTM then keeps six matrices instead of eleven.
+kept in any case. What can be made of values that are in memory anyway is made where it is read, or
+shortly before: a time step of an LSTM then keeps six matrices instead of eleven.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class _Sinking:
         self._steps = steps
         self._readers = readers_of(steps)
         self._wanted = {view.value for view in graph.read_at_end()} | homes.keys()
-        self._wanted |= graph.inside.keys()
         self._overwritten = set(homes.values())
 
     def empty(self, position: int) -> None:
@@ -43,8 +42,8 @@ class _Sinking:
             return
         makers = {value: node for node in loop.nodes for value in node.results}
         for node in reversed(makers.copy().values()):
-            target = self._only_reader(node) if node.results[0] in makers else None
-            if target is None or target <= position:
+            target = self._target(node, position) if node.results[0] in makers else None
+            if target is None:
                 continue
             chain = self._chain(node, position, makers)
             if chain is not None and self._pays(chain, target):
@@ -52,19 +51,31 @@ class _Sinking:
                 for member in chain:
                     del makers[member.results[0]]
 
-    def _only_reader(self, node: Node) -> int | None:
-        """The one loop that reads a node's result, element by element."""
+    def _target(self, node: Node, position: int) -> int | None:
+        """The later loop over the same shape where a node's result is wanted."""
         (value,) = node.results
-        readers = self._readers.get(value, set())
-        if node.kind != POINTWISE or value in self._wanted or len(readers) != 1:
+        around = set(self._graph.around(value))
+        readers = set().union(*(self._readers.get(each, set()) for each in around))
+        if node.kind != POINTWISE or around & self._wanted or len(readers) != 1:
             return None
-        (target,) = readers
-        loop = self._steps[target]
+        (reader,) = readers
+        if value not in self._graph.inside and self._reads_aligned(reader, value):
+            return reader if reader > position else None
+        # It is read in memory anyway: it can be made in the last loop before.
+        shape = self._graph.values[value].shape
+        for target in range(reader - 1, position, -1):
+            loop = self._steps[target]
+            if isinstance(loop, Loop) and loop.shape == shape:
+                return target
+        return None
+
+    def _reads_aligned(self, reader: int, value: int) -> bool:
+        """Whether a step is a loop that reads a value element by element."""
+        loop = self._steps[reader]
         if not isinstance(loop, Loop) or loop.shape != self._graph.values[value].shape:
-            return None
-        views = (view for reader in loop.nodes for view in reader.views())
-        is_aligned = all(self._graph.is_whole(v) for v in views if v.value == value)
-        return target if is_aligned else None
+            return False
+        views = (view for node in loop.nodes for view in node.views())
+        return all(self._graph.is_whole(view) for view in views if view.value == value)
 
     def _chain(self, node: Node, position: int, makers: dict[int, Node]) -> list[Node] | None:
         """The node with those before it in its loop that must go along; None if some cannot."""
@@ -85,7 +96,8 @@ class _Sinking:
 
     def _is_kept(self, value: int, position: int) -> bool:
         """Whether a value of a loop goes to memory whether or not it is read later."""
-        return value in self._wanted or bool(self._readers.get(value, set()) - {position})
+        is_wanted = value in self._wanted or value in self._graph.inside
+        return is_wanted or bool(self._readers.get(value, set()) - {position})
 
     def _is_read_only_by(self, value: int, chain: list[Node], position: int) -> bool:
         loop = self._steps[position]
