@@ -1,10 +1,14 @@
-"""The public face of the backward engine: `backward`, `grad`, modes, custom functions, checks."""
+"""The public face of the backward engine: `backward`, `grad`, modes, custom functions, checks.
+
+`functional` and `forward_ad` are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from lamina.autograd import (
     anomaly_mode,
-    forward_ad,
     function,
-    functional,
     grad_mode,
     graph,
     variable,
@@ -23,6 +27,9 @@ from lamina.autograd.grad_mode import (
 from lamina.autograd.gradcheck import gradcheck, gradgradcheck
 from lamina.autograd.variable import Variable
 from lamina.core.saved import SavedTensor
+
+if TYPE_CHECKING:
+    from lamina.autograd import forward_ad, functional
 
 __all__ = [
     "Function",
@@ -49,3 +56,9 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("forward_ad", "functional"):
+        return import_module(f"lamina.autograd.{name}")
+    raise AttributeError(f"module 'lamina.autograd' has no attribute {name!r}")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lamina import errors
-from lamina.autograd import function_blame, function_results, function_transforms
+from lamina.autograd import function_blame, function_results
 from lamina.autograd.once import once_differentiable
+from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node
@@ -26,6 +27,11 @@ from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
 from lamina.core.views import refresh
 from lamina.core.warning import warn
+
+if TYPE_CHECKING:
+    from lamina.autograd import function_transforms
+else:
+    function_transforms = Later("lamina.autograd.function_transforms")
 
 __all__ = [
     "BackwardCFunction",

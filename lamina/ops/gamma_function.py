@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.later import Later
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import sample, unary_samples
 from lamina.ops.error_function import horner
-from lamina.ops.zeta import hurwitz
+
+if TYPE_CHECKING:
+    from lamina.ops import zeta
+else:
+    zeta = Later("lamina.ops.zeta")
 
 __all__ = ["digamma", "lgamma", "mvlgamma", "polygamma"]
 
@@ -104,7 +109,7 @@ def _polygamma(input: Any, n: int) -> Any:
         return _digamma(input)
     mirrored = input <= 0
     sign = -1.0 if n % 2 == 0 else 1.0
-    value = hurwitz(n + 1.0, np.where(mirrored, 1 - input, input)) * (sign * math.factorial(n))
+    value = zeta.hurwitz(n + 1.0, np.where(mirrored, 1 - input, input)) * (sign * math.factorial(n))
     # The n-th derivative of digamma(1 - x) - digamma(x) = pi cot(pi x).
     reflected = -sign * value - _cotangent_derivative(n, input)
     value = np.where(mirrored, reflected, value)

@@ -5,17 +5,16 @@ A tensor on another device gets the numbers that the CPU would have drawn.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.codegen.later import Later
 from lamina.core import generator as streams
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.count_draws import binomial as binomial_counts
-from lamina.core.count_draws import poisson as poisson_counts
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
@@ -43,6 +42,11 @@ from lamina.ops.generators import (
     thread_safe_generator,
 )
 from lamina.ops.making import given_size, place_of_device, settle, size_of
+
+if TYPE_CHECKING:
+    from lamina.core import count_draws
+else:
+    count_draws = Later("lamina.core.count_draws")
 
 __all__ = [
     "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",
@@ -265,7 +269,7 @@ def _counts_for(stream: streams.Generator, rates: Any) -> Any:
         raise errors.InvalidArgument(
             "invalid Poisson rate, expected rate to be non-negative", [(this_place(), "drawn here")]
         )
-    return poisson_counts(stream, rates)
+    return count_draws.poisson(stream, rates)
 
 
 @takes_tensors
@@ -292,4 +296,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
             [(this_place(), "drawn here")],
         )
     counts, chances = np.broadcast_arrays(count._array, prob._array)
-    return settle(draw_for(generator, binomial_counts, counts, chances), "binomial")
+    return settle(draw_for(generator, count_draws.binomial, counts, chances), "binomial")
