@@ -55,24 +55,40 @@ def returned(function: Any, count: int | None = None) -> Place | None:
 
 
 def earlier_assignment(code: CodeType, line: int, name: str) -> Place | None:
-    """The value last assigned to a variable above a line of its function, as the source has it."""
+    """What a variable was last given above a line of its function, as the source has it."""
     try:
         source = source_file(code.co_filename)
         if source is None or not name.isidentifier():
             return None
         first = code.co_firstlineno if code.co_name != "<module>" else 0
         found = [
-            node.value
+            value
             for node in source.parents
-            if isinstance(node, ast.Assign)
+            if isinstance(node, ast.stmt)
             and first <= node.lineno < line
-            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+            and (value := _value_for(node, name)) is not None
         ]
         if not found:
             return None
         return _place(source, max(found, key=lambda node: node.lineno), code)
     except Exception:
         return None
+
+
+def _value_for(node: ast.stmt, name: str) -> ast.expr | None:
+    """What a statement gives to a variable: `x = value`, `x += value`, `x.append(value)`."""
+    match node:
+        case ast.Assign(targets, value):
+            return value if any(_is_name(target, name) for target in targets) else None
+        case ast.AugAssign(target, _, value):
+            return value if _is_name(target, name) else None
+        case ast.Expr(ast.Call(ast.Attribute(target, "append"), [value])):
+            return value if _is_name(target, name) else None
+    return None
+
+
+def _is_name(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _find(code: CodeType) -> tuple[SourceFile | None, Definition | None]:

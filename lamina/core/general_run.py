@@ -22,6 +22,7 @@ from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.op import raw, traced
 from lamina.core.origins import CUT_BACKWARD
+from lamina.core.records import note_answer
 from lamina.core.saved import lift_saved
 from lamina.core.tensor import Tensor, set_array, wrap
 from lamina.core.views import inherits_flag
@@ -256,6 +257,7 @@ class GeneralRun:
             answer = hook(self._tensor(gradient))
             if answer is not None:
                 blame.check_hook_result(hook, answer, gradient)
+                note_answer(hook, registry)
                 gradient = self._value(answer)
         return gradient
 

@@ -55,6 +55,14 @@ class Cut(NamedTuple):
     sources: tuple[Any, ...]
 
 
+class HookAnswer(NamedTuple):
+    """A hook that returned another gradient: which, in which registry, and when."""
+
+    hook: Callable[[], Any]
+    registry: Callable[[], Any]
+    stamp: int
+
+
 class Trouble(NamedTuple):
     """A derivative that divided by zero, or was not a number: noted by NumPy's own flags."""
 
@@ -71,6 +79,7 @@ watchers: Final[list[Callable[[Any], None]]] = []
 passes: Final[deque[Pass]] = deque(maxlen=REMEMBERED_PASSES)
 cuts: Final[deque[Cut]] = deque(maxlen=REMEMBERED_CUTS)
 troubles: Final[deque[Trouble]] = deque(maxlen=REMEMBERED_CUTS)
+answers: Final[deque[HookAnswer]] = deque(maxlen=REMEMBERED_CUTS)
 detached: Final[OrderedDict[Position, list[Cut]]] = OrderedDict()
 """The first cuts at each place where something was detached, with the leaves behind it."""
 optimizers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
@@ -87,6 +96,13 @@ def note_pass(place: Position, roots: Any, returned: bool) -> None:
     for watcher in watchers:
         watcher(roots)
     passes.append(Pass(*place, next_stamp(), tuple(map(weakref.ref, roots)), returned))
+
+
+def note_answer(hook: Any, registry: Any) -> None:
+    """Note that a hook returned another gradient."""
+    with suppress(TypeError):  # a callable that cannot be referred to weakly
+        function = weakref.ref(getattr(hook, "__func__", hook))
+        answers.append(HookAnswer(function, weakref.ref(registry), next_stamp()))
 
 
 def note_detached(place: Position, tensor: Any) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 from lamina.core.blame import reading
 from lamina.core.provenance import argument_names, place_of, user_frame
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
-from lamina.explain.computed import explain_computed
+from lamina.explain.computed import explain_computed, source_names
 from lamina.explain.explanation import Explanation
+from lamina.explain.history import in_words, steps_to
 from lamina.explain.leaf import explain_leaf
 from lamina.explain.subject import Subject
 from lamina.explain.untracked import explain_untracked
@@ -41,7 +43,9 @@ def explanation_of(tensor: Tensor, name: str | None = None) -> Explanation:
     if not tensor.requires_grad:
         return explain_untracked(subject)
     if subject.node is not None:
-        return explain_computed(subject)
+        steps = steps_to(subject.node)
+        history = in_words(steps, source_names(subject))
+        return replace(explain_computed(subject), steps=steps, history=history)
     return explain_leaf(subject)
 
 

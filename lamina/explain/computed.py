@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from lamina.core import records
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import (
     first_name,
@@ -12,11 +13,13 @@ from lamina.core.blame.words import (
     made_note,
     move_keyword,
     node_place,
+    nodes_behind,
     op_word,
     short,
 )
 from lamina.core.node import OutputEdge
 from lamina.core.provenance import assigned_name, place_of
+from lamina.errors import Place
 from lamina.errors.places import Note
 from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
@@ -37,6 +40,7 @@ def explain_computed(subject: Subject) -> Explanation:
         _shared_memory,
         _moved,
         _rebound,
+        _kept_by_retain_graph,
         _kept,
         explain_zero_derivative,
     ):
@@ -66,12 +70,34 @@ def _kept(subject: Subject) -> Explanation | None:
     """`retain_grad()` was asked for."""
     if not subject.tensor.retains_grad:
         return None
+    freed = getattr(subject.node, "freed_at", None)
+    if freed is not None and subject.tensor._grad is None:
+        return _kept_too_late(subject, place_of(*freed))
     state = "holds" if subject.tensor._grad is not None else "will hold, after a backward pass,"
     return explained(
         Cause.FINE,
         f"{subject.called} is not a leaf, but retain_grad() was called: its .grad {state} the "
         "gradient",
         subject.made("computed here"),
+    )
+
+
+def _kept_too_late(subject: Subject, freed: Place) -> Explanation:
+    """`retain_grad()` was asked for after the only pass that this graph can have."""
+    text = freed.expression
+    again = repairs.with_keyword(text, KEEP, "True")
+    return explained(
+        Cause.GRAPH_FREED,
+        f"{subject.called} is not a leaf, and retain_grad() came too late: backward() has run, and "
+        "freed the graph, so that no other pass can fill its .grad",
+        [(freed, "this backward pass freed the graph"), *subject.made("computed here")],
+        [
+            f"call `{subject.name}.retain_grad()` before `{short(text)}`"
+            if text
+            else f"call `{subject.name}.retain_grad()` before backward()",
+            "for another pass through the same graph, keep it in the first: "
+            + (f"`{again}`" if again else f"{KEEP}=True"),
+        ],
     )
 
 
@@ -91,9 +117,16 @@ def _intermediate(subject: Subject) -> Explanation:
     return explained(
         Cause.NON_LEAF_NOT_RETAINED,
         f"{subject.called} is not a leaf: it was {source}, and its gradient is passed on, not kept",
-        [*subject.made(_made_remark(subject)), *leaf_notes(subject)],
+        [*subject.made(_made_remark(subject)), *leaf_notes(subject), *_freed_note(subject)],
         help,
     )
+
+
+def _freed_note(subject: Subject) -> list[Note]:
+    """Where a pass went through it, after which its graph is of no use any more."""
+    freed = getattr(subject.node, "freed_at", None)
+    remark = "this backward pass went through it, and freed the graph: another needs a new one"
+    return [] if freed is None else [(place_of(*freed), remark)]
 
 
 def _made_remark(subject: Subject) -> str:
@@ -204,11 +237,8 @@ def _rebound(subject: Subject) -> Explanation | None:
 
 def _carried_over(subject: Subject) -> Explanation | None:
     """The graphs of several iterations hang on one tensor, although a pass has used them up."""
-    nodes = _nodes_behind(subject.node)
-    places: dict[Any, int] = {}
-    for node in nodes:
-        places[node.code, node.lasti] = places.get((node.code, node.lasti), 0) + 1
-    times = places.get((subject.node.code, subject.node.lasti), 0)
+    nodes = nodes_behind(subject.node)
+    times, _ = _iterations(subject.node, nodes)
     freed = [node for node in nodes if getattr(node, "freed_at", None) is not None]
     if times < 2 or not freed:
         return None
@@ -232,19 +262,39 @@ def _carried_over(subject: Subject) -> Explanation | None:
     )
 
 
-def _nodes_behind(node: Any, limit: int = 20_000) -> list[Any]:
-    found: list[Any] = []
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting and len(found) < limit:
-        entry = waiting.pop()
-        entry = entry.node if isinstance(entry, OutputEdge) else entry
-        if entry is None or hasattr(entry, "_array") or id(entry) in seen:
-            continue
-        seen.add(id(entry))
-        found.append(entry)
-        waiting.extend(entry.next)
-    return found
+def _iterations(node: Any, nodes: list[Any]) -> tuple[int, list[records.Pass]]:
+    """How many iterations, each with a backward pass, a node's own expression took part in.
+
+    Between two of them there was a pass: an expression that merely ran several times before the
+    only pass, as in a loop over time, is no fault. Also those passes.
+    """
+    stamps = sorted(n.stamp for n in nodes if (n.code, n.lasti) == (node.code, node.lasti))
+    between = [p for p in records.passes if stamps[0] < p.stamp < stamps[-1] and not p.returned]
+    return len({sum(p.stamp < stamp for p in between) for stamp in stamps}), between
+
+
+def _kept_by_retain_graph(subject: Subject) -> Explanation | None:
+    """A state handed from step to step, whose graph retain_graph=True keeps for all of them."""
+    node = subject.node
+    times, passes = _iterations(node, nodes_behind(node))
+    places = [place_of(one.code, one.lasti) for one in passes]
+    kept = [p for p in places if reading.keyword_source(p.expression, KEEP) == "True"]
+    if not kept:
+        return None
+    name = subject.name
+    return explained(
+        Cause.GRAPH_CARRIED_OVER,
+        f"{subject.called} is a computed tensor that holds the history of {times} iterations, and "
+        "each backward pass goes back through all of them: memory and time grow",
+        [
+            (node_place(node), f"made in {times} iterations, each time from the one before"),
+            (kept[-1], f"{KEEP}=True lets the pass go through earlier iterations again"),
+        ],
+        [f"cut it off between iterations: `{name} = {name}.detach()`, and leave out {KEEP}"],
+    )
+
+
+KEEP: Final = "retain_graph"
 
 
 def _shared_memory(subject: Subject) -> Explanation | None:

@@ -8,6 +8,7 @@ from typing import final
 from lamina.errors import Place
 from lamina.errors.places import Note, render
 from lamina.explain.causes import Cause
+from lamina.explain.history import Step
 
 
 @final
@@ -20,6 +21,8 @@ class Explanation:
         verdict: What is the case, in one sentence.
         notes: Pairs of a place (or None) and what happened there, the culprit first.
         help: Repairs, one line each.
+        steps: For a computed tensor, the expressions that it came about by, oldest first.
+        history: These in one line, its middle left out; empty where the places say it all.
 
     `str()` draws all of it as errors are drawn.
     """
@@ -28,6 +31,8 @@ class Explanation:
     verdict: str
     notes: tuple[Note, ...] = ()
     help: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    history: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -35,7 +40,8 @@ class Explanation:
         return tuple(place for place, _ in self.notes if place is not None)
 
     def __str__(self) -> str:
-        return render(self.verdict, "", self.notes, self.help)
+        more: tuple[Note, ...] = ((None, self.history),) if self.history else ()
+        return render(self.verdict, "", self.notes + more, self.help)
 
     __repr__ = __str__
 

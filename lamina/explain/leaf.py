@@ -13,11 +13,17 @@ from lamina.core.provenance import place_of
 from lamina.errors.places import Note
 from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
-from lamina.explain.parts import explain_lost_parameter, explain_missing_in_optimizer
+from lamina.explain.hooked import explain_replaced_gradient
+from lamina.explain.parts import (
+    explain_lost_parameter,
+    explain_missing_in_optimizer,
+    is_stale_in_optimizer,
+)
 from lamina.explain.subject import Subject
 from lamina.explain.through_data import explain_data_change, explain_data_flag
 from lamina.explain.untracked import cause_of_reason
 from lamina.explain.values import explain_nan_gradient, explain_zero_gradient
+from lamina.explain.zeros import explain_all_zeros, explain_zeroed_gradient
 
 
 def explain_leaf(subject: Subject) -> Explanation:
@@ -35,8 +41,11 @@ def explain_leaf(subject: Subject) -> Explanation:
         _returned,
         _not_reached,
         _not_run,
+        explain_zeroed_gradient,
         explain_zero_gradient,
+        explain_replaced_gradient,
         _accumulated,
+        explain_all_zeros,
     ):
         found = explain(subject)
         if found is not None:
@@ -156,12 +165,27 @@ def _not_reached(subject: Subject) -> Explanation | None:
         return _from_broken_root(subject, rootless, ran)
     if not subject.asked_stamp:
         return None
+    if _was_asked_too_late(subject, last):
+        return explained(
+            Cause.NOT_REACHED,
+            f"{without}: gradients were asked for after the computation, which is not recorded "
+            "afterwards",
+            [(place_of(*subject.notes["asked_at"][1:]), "asked for here, too late"), *ran],
+            [f"call `{subject.name}.requires_grad_()` before computing with it"],
+        )
     return explained(
         Cause.NOT_REACHED,
         f"{without}: no path leads to it from what was differentiated",
         [*ran, *subject.made("made here")],
         [f"compute the loss from `{subject.name}`, without detach(), .item() or numpy on the way"],
     )
+
+
+def _was_asked_too_late(subject: Subject, one: records.Pass) -> bool:
+    """Whether all that a pass went through was recorded before gradients were asked for."""
+    nodes = [root._node for reference in one.roots if (root := reference()) is not None]
+    stamps = [getattr(getattr(node, "node", node), "stamp", 0) for node in nodes]
+    return any(stamps) and max(stamps) < subject.asked_stamp
 
 
 def _root_of_numbers(one: records.Pass) -> Any:
@@ -230,6 +254,8 @@ def _cut_parameter(subject: Subject) -> Explanation | None:
     """`nn.Parameter(computed)`: a new leaf; what it was computed from gets nothing."""
     origin = subject.tensor._origin
     if origin is None or origin[3] != CUT_DETACH or not subject.tensor._is_param:
+        return None
+    if is_stale_in_optimizer(subject.tensor):
         return None
     reason = reason_for(subject.tensor)
     return explained(

@@ -89,6 +89,13 @@ def _in_plain_list(subject: Subject, holding: Holding) -> Explanation:
     )
 
 
+def is_stale_in_optimizer(tensor: Any) -> bool:
+    """Whether an optimizer holds the parameter that a tensor took the place of, and not itself."""
+    replaced = tensor.__dict__.get("took_place_of")
+    old = None if replaced is None else replaced[0]()
+    return old is not None and bool(optimizers_with(old)) and not optimizers_with(tensor)
+
+
 def explain_missing_in_optimizer(subject: Subject) -> Explanation | None:
     """A registered parameter that took the place of one which an optimizer still holds."""
     holding = subject.holding

@@ -35,6 +35,12 @@ def has_nan(tensor: Any) -> bool:
     return values is not None and values.dtype.kind in "fc" and bool(np.isnan(values).any())
 
 
+def is_all_zeros(tensor: Any) -> bool:
+    """Whether there are values, and all of them are zero."""
+    values = None if tensor is None else host_values(tensor)
+    return values is not None and values.size > 0 and not values.any()
+
+
 # --- NaN gradients -------------------------------------------------------------------------------
 
 
@@ -264,9 +270,7 @@ def explain_zero_derivative(subject: Subject) -> Explanation | None:
 
 def explain_zero_gradient(subject: Subject) -> Explanation | None:
     """A leaf whose gradient is zero because everything computed from it went through a flat op."""
-    grad = subject.tensor._grad
-    values = None if grad is None else host_values(grad)
-    if values is None or values.any():
+    if not is_all_zeros(subject.tensor._grad):
         return None
     flat = [node for node in subject.consumers if is_flat(node)]
     if not flat or len(flat) != len(subject.consumers):

@@ -13,6 +13,9 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.modes import door, state
+from lamina.core.origins import CUT_COPIED
+from lamina.core.provenance import here
+from lamina.core.records import note_cut
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn
 from lamina.devices import (
@@ -290,6 +293,7 @@ def _single(self: Tensor) -> Any:
 def _warn_of_number(self: Tensor, what: str) -> None:
     """As in PyTorch: of `float` and `complex` while gradients are recorded, and not of `item`."""
     if self._requires_grad and state.grad_enabled:
+        note_cut(here(2), what, CUT_COPIED, [self])
         warn(
             errors.ScalarConversionWarning(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "

@@ -56,7 +56,11 @@ class SourceOfParameters:
         return EmptyParameterList(
             "optimizer got an empty parameter list: the generator it was given is used up, it can "
             "be read only once",
-            [*notes, (place, "read here again")],
+            [
+                *notes,
+                (place, "read here again"),
+                *((place_of(*one), "the generator was made here") for one in made),
+            ],
             [
                 f"keep a list, which can be read again: `{name or 'params'} = list({call})`",
                 "or call parameters() again" + (f": `{again}`" if again else ""),

@@ -16,6 +16,7 @@ from lamina.core.modes import enable_grad, no_grad, state
 from lamina.core.streams import restore, states
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn
+from lamina.errors import Note
 
 __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable", "random_state"]
 
@@ -100,13 +101,19 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def _made(inputs: Sequence[Any]) -> list[Note]:
+    """Where the first of the inputs was made."""
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    return [n for t in tensors[:1] for n in blame.made_note(t, "this input requires no grad")]
+
+
 def check_backward_validity(inputs: Sequence[Any]) -> None:
     """Warn if none of the inputs leads a gradient anywhere."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         warn(
             errors.CheckpointWarning(
                 "None of the inputs have requires_grad=True. Gradients will be None",
-                [(blame.this_place(), "checkpointed here")],
+                [(blame.this_place(), "checkpointed here"), *_made(inputs)],
                 ["use use_reentrant=False, which needs no such input"],
             )
         )

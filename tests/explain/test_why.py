@@ -159,6 +159,22 @@ CASES = [
         y = torch.sign(t)
         y.sum().backward()
      """, "t", "torch.sign(t)", "torch.tanh"),
+    (Cause.ZERO_GRADIENT, """
+        t = torch.tensor([-1.0, -2.0], requires_grad=True)
+        h = torch.relu(t)
+        h.sum().backward()
+     """, "t", "h.sum().backward()", "what follows `relu`"),
+    (Cause.REPLACED_BY_HOOK, """
+        t = torch.ones(2, requires_grad=True)
+        t.register_hook(lambda g: g * 2)
+        (t * 3).sum().backward()
+     """, "t", "lambda g: g * 2", "remove()"),
+    (Cause.GRAPH_FREED, """
+        w = torch.ones(2, requires_grad=True)
+        t = w * 2
+        t.sum().backward()
+        t.retain_grad()
+     """, "t", "t.sum().backward()", "`t.sum().backward(retain_graph=True)`"),
     (Cause.BACKWARD_NOT_RUN, "t = torch.ones(2, requires_grad=True)", "t",
      "torch.ones(2, requires_grad=True)", "call backward()"),
     (Cause.BACKWARD_NOT_RUN, """

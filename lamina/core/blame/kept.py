@@ -15,6 +15,7 @@ from lamina.core.blame.words import (
     legacy_type,
     made_note,
     node_place,
+    nodes_behind,
     op_word,
     plain_name,
     short,
@@ -171,20 +172,9 @@ def _entry_into(nodes: list[Any], border: int) -> Any:
     return min(entries, key=lambda node: node.stamp, default=None)
 
 
-def _graph_of(roots: Any, limit: int = 20_000) -> list[Any]:
+def _graph_of(roots: Any) -> list[Any]:
     """The nodes behind some weakly referenced tensors."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    waiting = [root()._node for root in roots if root() is not None]
-    while waiting and len(found) < limit:
-        edge = waiting.pop()
-        node = getattr(edge, "node", edge)
-        if node is None or hasattr(node, "_array") or id(node) in seen:
-            continue
-        seen.add(id(node))
-        found.append(node)
-        waiting.extend(node.next)
-    return found
+    return nodes_behind(*[root()._node for root in roots if root() is not None])
 
 
 def _carrier(freed: Any) -> str:

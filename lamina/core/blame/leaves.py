@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import dtypes, errors
+from lamina.core import records
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.reasons import NEVER, reason_for
 from lamina.core.blame.words import (
+    Note,
     a_name,
     called,
     dims,
@@ -23,7 +25,7 @@ from lamina.core.blame.words import (
     this_place,
 )
 from lamina.core.definitions import definition
-from lamina.core.provenance import argument_names
+from lamina.core.provenance import argument_names, place_of
 
 
 def flag_of_non_leaf(tensor: Any, wanted: bool) -> errors.NotALeafFlag:
@@ -77,7 +79,7 @@ def grad_of_non_leaf(tensor: Any) -> errors.NonLeafGradWarning:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
         f"attribute won't be populated during autograd.backward(): {called(tensor)} was computed "
         "from other tensors, and its gradient was passed on, not kept",
-        made_note(tensor, "computed here"),
+        [*made_note(tensor, "computed here"), *_single_leaf_note(tensor)],
         [f"to keep it, call `{name}.retain_grad()` before backward()" + _leaf_behind(tensor)],
     )
 
@@ -88,6 +90,13 @@ def _leaf_behind(tensor: Any) -> str:
     if not names:
         return ""
     return "; the leaf's own is in " + listing([f"{name}.grad" for name in names])
+
+
+def _single_leaf_note(tensor: Any) -> list[Note]:
+    """Where the leaf behind a computed tensor was made, if there is just one."""
+    leaves = leaves_of(tensor, 100)
+    name = plain_name(leaves[0]) if len(leaves) == 1 else None
+    return [] if name is None else made_note(leaves[0], f"the leaf `{name}` was made here")
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:
@@ -245,10 +254,16 @@ def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
     """A computed tensor was to be copied together with its graph."""
     place = this_place()
     name = plain_name(tensor)
+    held = [
+        (place_of(*position), f"kept in an attribute of {type(module).__name__} here")
+        for module, names in list(records.plain_parts.items())
+        for attribute, position in names.items()
+        if vars(module).get(attribute) is tensor
+    ]
     return errors.DeepcopyOfNonLeaf(
         "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
         f"at the moment: {called(tensor)} is not a leaf, it carries the history of its computation",
-        [*made_note(tensor, "computed here"), (place, f"{what} was asked for here")],
+        [*made_note(tensor, "computed here"), *held[:1], (place, f"{what} was asked for here")],
         [
             f"keep it without its history: `{name or 't'}.detach()`, or set it to None before "
             "copying",
@@ -285,6 +300,7 @@ def non_leaf_optimized(tensor: Any) -> errors.NonLeafOptimized:
                 for n in [(place, "given to the optimizer here")]
                 if not made or n[0] != made[0][0]
             ),
+            *_single_leaf_note(tensor),
         ],
         _what_to_optimize(tensor, text),
     )

@@ -124,6 +124,21 @@ def first_argument(expression: str) -> str | None:
         return None
 
 
+def names_in(expression: str) -> list[str]:
+    """The variables that an expression reads, in their order.
+
+    >>> names_in("total / len(losses)")
+    ['total', 'len', 'losses']
+    """
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except Exception:
+        return []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
+    return list(dict.fromkeys(node.id for node in found))
+
+
 def bracketed(expression: str) -> str:
     """An expression in brackets if a method can't be called on it as it stands.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Final, NamedTuple
 
-from lamina.core import origins
+from lamina.core import origins, records
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import Note, op_name, short
 from lamina.core.definitions import earlier_assignment
@@ -59,6 +60,16 @@ def _never(tensor: Any, cause: Any, place: Place) -> Reason:
     read_out = values_read_out(cause)
     if read_out is not None:
         return read_out
+    made = tensor.__dict__.get("created") or tensor._origin
+    text = "" if made is None else place_of(made[0], made[1]).expression
+    if tensor._is_param and reading.keyword_source(text, "requires_grad") == "False":
+        name = assigned_name(made[0], made[1])
+        return Reason(
+            NEVER,
+            "this Parameter was made with requires_grad=False",
+            [(place_of(made[0], made[1]), "made here, with requires_grad=False")],
+            [f"leave out requires_grad=False, or call `{name or 'parameter'}.requires_grad_()`"],
+        )
     if cause is tensor._origin and tensor._origin[2] in _CREATED:
         return Reason(
             NEVER,
@@ -89,13 +100,12 @@ def values_read_out(cause: Any) -> Reason | None:
     if cause[2] not in _FROM_DATA:
         return None
     place = place_of(cause[0], cause[1])
-    found = reading.read_out_of(place.expression)
+    found = reading.read_out_of(place.expression) or _turned_into_numbers(cause[0], place)
     notes: list[Note] = [(place, "made from plain numbers here")]
     if found is None:
-        name = reading.first_argument(place.expression)
-        source = earlier_assignment(cause[0], place.line, name) if name else None
+        source = _assignment_read(cause[0], place.line, reading.first_argument(place.expression))
         found = None if source is None else reading.read_out_of(source.expression)
-        if found is None or source is None:
+        if source is None or found is None:
             return None
         notes.insert(0, (source, "the values are read out here"))
     call, tensor = found
@@ -110,6 +120,33 @@ def values_read_out(cause: Any) -> Reason | None:
     )
 
 
+def _assignment_read(code: CodeType, line: int, text: str | None, hops: int = 3) -> Place | None:
+    """Where a name in an expression was given values that had been read out of a tensor."""
+    for name in reading.names_in(text or "") if hops else ():
+        source = earlier_assignment(code, line, name)
+        if source is None:
+            continue
+        if reading.read_out_of(source.expression) is not None:
+            return source
+        further = _assignment_read(code, source.line, source.expression, hops - 1)
+        if further is not None:
+            return further
+    return None
+
+
+def _turned_into_numbers(code: CodeType, place: Place) -> tuple[str, str] | None:
+    """The `float(t)` in an expression that was seen to read a tensor with a history, and `t`."""
+    for cut in records.cuts:
+        if cut.code is code and cut.op in NUMBERS:
+            call = place_of(cut.code, cut.lasti).expression
+            if call and call in place.expression:
+                return call, reading.first_argument(call) or "t"
+    return None
+
+
+NUMBERS: Final = ("float()", "complex()")
+"""What cuts by Python's own functions are called in the records."""
+
 _FROM_DATA: Final = frozenset(
     {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "new_tensor"}
 )
@@ -119,11 +156,24 @@ def reason_in_words(reason: str, op: str, place: Place) -> Reason:
     """A cut of the graph by an operation at a place."""
     if reason in (origins.CUT_NO_GRAD, origins.CUT_INFERENCE):
         return _switched_off(reason, place)
+    if op in NUMBERS:
+        return _number_taken(place)
     if reason in _BY_REASON:
         return _BY_REASON[reason](place)
     if reason == origins.CUT_INTEGER and op not in _INDEX_OPS:
         return _integers(op, place)
     return _not_differentiable(reason, op, place)
+
+
+def _number_taken(place: Place) -> Reason:
+    """Python's `float` or `complex` was called."""
+    text = place.expression
+    return Reason(
+        origins.CUT_COPIED,
+        f"`{short(text)}` reads the value out as a plain number, which leaves the graph",
+        [(place, "read out here")],
+        [f"compute with the tensor `{reading.first_argument(text) or text}` itself"],
+    )
 
 
 def _data_taken(place: Place) -> Reason:
@@ -206,6 +256,8 @@ def _switched_off(reason: str, place: Place) -> Reason:
             ["use it as a context manager, which switches back by itself: "
              "`with torch.set_grad_enabled(False):`; or call torch.set_grad_enabled(True) before"],
         )  # fmt: skip
+    if "set_grad_enabled" in text and reason == origins.CUT_NO_GRAD:
+        mode = "set_grad_enabled(False)"
     if off is not None and off != place:
         notes.append((off, "recording is off inside this"))
     repair = f"compute it outside {mode}, where operations are recorded"
@@ -227,6 +279,20 @@ def _detached(place: Place) -> Reason:
             ],
         )
     source = reading.receiver(text)
+    if text.endswith(".detach_()"):
+        return Reason(
+            origins.CUT_DETACH,
+            f"`{short(text)}` took its history away",
+            [(place, "detached here, in place")],
+            [f"leave out `{short(text)}`, or detach another tensor: `{source}.detach()`"],
+        )
+    if text and "detach" not in text:
+        return Reason(
+            origins.CUT_DETACH,
+            f"`{short(text)}` gives a tensor without history",
+            [(place, "detached here")],
+            ["use the tensor or the parameter itself where a gradient is needed"],
+        )
     return Reason(
         origins.CUT_DETACH,
         f"`{short(text)}` is detached: the graph ends there" if text else "detach() ends the graph",
@@ -265,6 +331,12 @@ def _instead_of_integers(op: str, text: str) -> list[str]:
     if op != "to_copy":
         return ["stay in floating point where a gradient is needed"]
     source = reading.receiver(text) or "x"
+    if not reading.is_reference(source):
+        return [
+            "stay in floating point where a gradient is needed",
+            "to round forward and let the gradient pass unchanged (straight-through), with "
+            f"`x = {source}`: `x + (x.trunc() - x).detach()`",
+        ]
     return [
         "stay in floating point where a gradient is needed",
         f"to round forward and let the gradient pass unchanged (straight-through): "

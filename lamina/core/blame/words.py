@@ -65,7 +65,8 @@ _WORDS: Final = {
     "to_copy": "the "
                "conversion", "slice_view": "indexing", "select": "indexing", "index": "indexing",
     "broadcast_to": "expand", "contract": "einsum", "copied": "clone", "rpow": "pow",
-    "linear_of_matrix": "linear", "linear_of_batch": "linear", "linear_of_vector": "linear",
+    "bernoulli_like": "bernoulli", "linear_of_matrix": "linear",
+    "linear_of_batch": "linear", "linear_of_vector": "linear",
     "linear_of_batch_without_bias": "linear",
 }  # fmt: skip
 _FORMS: Final = (
@@ -103,6 +104,22 @@ def node_of(tensor: Any) -> Any:
 def leaves_of(tensor: Any, limit: int = 10_000) -> list[Any]:
     """The leaves that a tensor was computed from, nearest first."""
     return leaves_behind(tensor, limit)[1:]
+
+
+def nodes_behind(*edges: Any, limit: int = 20_000) -> list[Any]:
+    """The nodes that edges lead to, and those behind them."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting = list(edges)
+    while waiting and len(found) < limit:
+        edge = waiting.pop()
+        node = getattr(edge, "node", edge)
+        if node is None or hasattr(node, "_array") or id(node) in seen:
+            continue
+        seen.add(id(node))
+        found.append(node)
+        waiting.extend(node.next)
+    return found
 
 
 def is_move(node: Any) -> bool:
