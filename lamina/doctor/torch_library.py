@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -17,7 +18,13 @@ from lamina.core.provenance import internal_files
 from lamina.doctor.events import Events
 from lamina.doctor.library import Library, step_hooks, walked
 from lamina.errors import Place
-from lamina.explain import Explanation
+from lamina.explain import Cause, Explanation
+from lamina.explain.foreign import explain_foreign
+
+_WORTH_SAYING: Final = frozenset(
+    {Cause.NOT_REACHED, Cause.FROZEN, Cause.INTEGER_DTYPE, Cause.ZERO_GRADIENT}
+)
+"""Of these more is known than the finding itself says."""
 
 
 @final
@@ -31,6 +38,7 @@ class TorchLibrary(Library):
     def __init__(self) -> None:
         self._torch: Any = importlib.import_module("torch")
         self._folder = str(Path(str(self._torch.__file__)).parent)
+        self._roots: list[weakref.ref[Any]] = []
         self.tensor_type = self._torch.Tensor
         self.module_type = self._torch.nn.Module
 
@@ -51,7 +59,9 @@ class TorchLibrary(Library):
         run = torch.autograd.backward
 
         def watched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            events.backward([tensors] if isinstance(tensors, torch.Tensor) else list(tensors))
+            roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+            self._roots = [weakref.ref(root) for root in roots]
+            events.backward(roots)
             return run(tensors, *args, **kwargs)
 
         # Nothing else tells that a pass begins; `Tensor.backward` comes here too.
@@ -122,7 +132,11 @@ class TorchLibrary(Library):
         return False  # a gradient that was there and was cleared leaves no trace
 
     def explain(self, tensor: Any, name: str | None = None) -> Explanation | None:
-        return None
+        if not tensor.is_leaf:
+            return None
+        loss = next((root for one in self._roots if (root := one()) is not None), None)
+        found = explain_foreign(self._torch, tensor, self._user_frame(), name, loss)
+        return found if found.cause in _WORTH_SAYING else None
 
     def name(self, tensor: Any) -> str | None:
         return name_of(tensor, self._user_frame())

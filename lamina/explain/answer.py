@@ -12,13 +12,15 @@ from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
 from lamina.explain.computed import explain_computed, source_names
 from lamina.explain.explanation import Explanation
+from lamina.explain.foreign import explain_foreign
 from lamina.explain.history import in_words, steps_to
 from lamina.explain.leaf import explain_leaf
+from lamina.explain.loaded import loaded_torch
 from lamina.explain.subject import Subject
 from lamina.explain.untracked import explain_untracked
 
 
-def why(tensor: Tensor) -> Explanation:
+def why(tensor: Any, loss: Any = None) -> Explanation:
     """Say why a tensor is a leaf or not, and what becomes of its gradient.
 
     The answer has a `cause`, a `verdict`, `places` in your program and `help`; printed, it looks
@@ -29,17 +31,26 @@ def why(tensor: Tensor) -> Explanation:
                            ^^^^^ computed here
           help: to keep it, call `h.retain_grad()` before backward(); the leaf's own is in `w.grad`
 
+    Tensors of PyTorch's own are explained too, as far as their graph tells: it knows no places.
+
     Args:
         tensor: the tensor to explain.
+        loss: what is, or was, differentiated: tells of a leaf without a gradient whether it is
+            reached from there.
     """
-    if not isinstance(tensor, Tensor):
-        raise _not_a_tensor(tensor)
-    return explanation_of(tensor)
+    if isinstance(tensor, Tensor):
+        return explanation_of(tensor, loss=loss)
+    torch = loaded_torch()
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        return explain_foreign(torch, tensor, user_frame(sys._getframe(1)), loss=loss)
+    raise _not_a_tensor(tensor)
 
 
-def explanation_of(tensor: Tensor, name: str | None = None) -> Explanation:
+def explanation_of(
+    tensor: Tensor, name: str | None = None, loss: Tensor | None = None
+) -> Explanation:
     """What `why` answers; `name` is what to call the tensor, where whoever asks knows better."""
-    subject = Subject(tensor, name)
+    subject = Subject(tensor, name, loss)
     if not tensor.requires_grad:
         return explain_untracked(subject)
     if subject.node is not None:

@@ -13,6 +13,7 @@ class Cause(Enum):
     MOVED_AFTER_REQUIRES_GRAD = "a move or cast made a new tensor; the leaf is the one before it"
     LEAF_LOST = "the name holds a computed tensor: rebound, or written to in place"
     NEVER_REQUIRED = "nothing that it was computed from ever required grad"
+    UNTOLD = "it does not require grad, and PyTorch keeps no record of why"
     FROZEN = "requires_grad was switched off"
     NOT_RECORDED = "made while recording was off: no_grad, or a pass without create_graph"
     INFERENCE_TENSOR = "made in inference mode"

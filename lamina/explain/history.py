@@ -13,7 +13,7 @@ SHOWN_FIRST: Final = 3
 SHOWN_LAST: Final = 2
 FEWEST: Final = 3
 """Shorter histories are told by the places of an explanation."""
-WIDTH: Final = 40
+WIDTH: Final = 45
 
 
 class Step(NamedTuple):
@@ -25,10 +25,12 @@ class Step(NamedTuple):
     times: int
 
     def __str__(self) -> str:
-        text = self.place.expression or str(self.place)
-        text = text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
-        is_plain = self.name is not None and reading.written_to(text) != self.name
-        shown = f"{self.name} = {text}" if is_plain else text
+        text = self.place.expression
+        if self.name is not None and reading.is_expression(text):
+            text = f"{self.name} = {text}"
+        shown = text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
+        if not text:
+            shown = str(self.place)
         return f"`{shown}`" + (f" ({self.times} times)" if self.times > 1 else "")
 
 
@@ -60,11 +62,20 @@ def in_words(steps: tuple[Step, ...], names: list[str]) -> str:
     """
     if len(steps) < FEWEST:
         return ""
-    shown = [str(step) for step in steps]
-    left_out = len(shown) - SHOWN_FIRST - SHOWN_LAST
-    if left_out > 1:
-        shown[SHOWN_FIRST:-SHOWN_LAST] = [f"{left_out} more"]
+    shown = middle_left_out([str(step) for step in steps])
     start = f" from {', '.join(f'`{name}`' for name in names[:3])}" if names else ""
     if len(names) > 3:
         start += f" and {len(names) - 3} more"
     return f"it came about{start} by: " + ", ".join(shown)
+
+
+def middle_left_out(parts: list[str]) -> list[str]:
+    """The first and the last parts, with the number of those between.
+
+    >>> middle_left_out(list("abcdefgh"))
+    ['a', 'b', 'c', '3 more', 'g', 'h']
+    """
+    left_out = len(parts) - SHOWN_FIRST - SHOWN_LAST
+    if left_out > 1:
+        return [*parts[:SHOWN_FIRST], f"{left_out} more", *parts[-SHOWN_LAST:]]
+    return parts

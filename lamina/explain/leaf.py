@@ -8,8 +8,10 @@ from lamina.core import records
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.passes import cut_from
 from lamina.core.blame.reasons import NEVER, reason_for, reason_in_words, values_read_out
+from lamina.core.blame.words import leaves_of, made_note
 from lamina.core.origins import CUT_BACKWARD, CUT_DATA, CUT_DETACH
 from lamina.core.provenance import place_of
+from lamina.core.views import inherits_flag
 from lamina.errors.places import Note
 from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
@@ -21,7 +23,7 @@ from lamina.explain.parts import (
 )
 from lamina.explain.subject import Subject
 from lamina.explain.through_data import explain_data_change, explain_data_flag
-from lamina.explain.untracked import cause_of_reason
+from lamina.explain.untracked import VIEW_OUTSIDE, cause_of_reason
 from lamina.explain.values import explain_nan_gradient, explain_zero_gradient
 from lamina.explain.zeros import explain_all_zeros, explain_zeroed_gradient
 
@@ -32,6 +34,7 @@ def explain_leaf(subject: Subject) -> Explanation:
         explain_nan_gradient,
         explain_data_flag,
         explain_data_change,
+        _view_outside_the_graph,
         _forced,
         _cut_parameter,
         _made_of_numbers,
@@ -39,6 +42,7 @@ def explain_leaf(subject: Subject) -> Explanation:
         explain_missing_in_optimizer,
         _cleared,
         _returned,
+        _not_led_to,
         _not_reached,
         _not_run,
         explain_zeroed_gradient,
@@ -181,6 +185,28 @@ def _not_reached(subject: Subject) -> Explanation | None:
     )
 
 
+def _not_led_to(subject: Subject) -> Explanation | None:
+    """No path leads from the loss that was given to the leaf."""
+    loss = subject.loss
+    if loss is None or subject.tensor._grad is not None:
+        return None
+    if loss is subject.tensor or any(leaf is subject.tensor for leaf in leaves_of(loss)):
+        return None
+    made: list[Note] = made_note(loss, "the loss was computed here")
+    without = f"{subject.called} is a leaf without a gradient: the loss does not reach it"
+    cut = cut_from(subject.tensor)
+    if cut is not None:
+        reason = reason_in_words(cut.reason, cut.op, place_of(cut.code, cut.lasti))
+        cause = cause_of_reason(reason.kind)
+        return explained(cause, f"{without}: {reason.words}", [*reason.notes, *made], reason.help)
+    return explained(
+        Cause.NOT_REACHED,
+        without,
+        [*made, *subject.made("made here")],
+        [f"compute the loss from `{subject.name}`, without detach(), .item() or numpy on the way"],
+    )
+
+
 def _was_asked_too_late(subject: Subject, one: records.Pass) -> bool:
     """Whether all that a pass went through was recorded before gradients were asked for."""
     nodes = [root._node for reference in one.roots if (root := reference()) is not None]
@@ -233,6 +259,18 @@ def _asked(tensor: Any) -> list[Note]:
     noted = tensor.__dict__.get("asked_at")
     remark = "setting requires_grad here does not bring the history back"
     return [] if noted is None else [(place_of(*noted[1:]), remark)]
+
+
+def _view_outside_the_graph(subject: Subject) -> Explanation | None:
+    """A view of a tensor that requires grad, taken under no_grad: no part of any graph."""
+    if not inherits_flag(subject.tensor) or subject.tensor._grad is not None:
+        return None
+    return explained(
+        Cause.NOT_RECORDED,
+        f"{subject.called} {VIEW_OUTSIDE}",
+        subject.made("the view was taken here"),
+        ["take the view outside no_grad, where operations are recorded"],
+    )
 
 
 def _forced(subject: Subject) -> Explanation | None:

@@ -21,8 +21,9 @@ from lamina.explain.holders import Holding, consumers, holding_of
 class Subject:
     """A tensor, what the program calls it, and what surrounds it."""
 
-    def __init__(self, tensor: Tensor, name: str | None = None) -> None:
+    def __init__(self, tensor: Tensor, name: str | None = None, loss: Tensor | None = None) -> None:
         self.tensor = tensor
+        self.loss = loss
         self._given_name = name
         frame = user_frame(sys._getframe(1))
         self._frame = frame

@@ -25,6 +25,12 @@ _CAUSES: Final = {
 }
 
 
+VIEW_OUTSIDE: Final = (
+    "is a leaf whose .grad is never filled: it is a view that was taken while recording was off, "
+    "shows the requires_grad of what it is a view of, and no gradient passes through it"
+)
+
+
 def cause_of_reason(kind: str) -> Cause:
     """The cause for which a graph ended."""
     return _CAUSES.get(kind, Cause.NEVER_REQUIRED)

@@ -90,6 +90,12 @@ CASES = [
             h = w * 2
         (h * v).sum().backward()
      """, "w", "w * 2", "outside no_grad"),
+    (Cause.NOT_RECORDED, """
+        w = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            t = w[:1]
+        (t * 2).sum().backward()
+     """, "t", "w[:1]", "outside no_grad"),
     (Cause.INFERENCE_TENSOR, """
         with torch.inference_mode():
             t = torch.ones(2)
@@ -304,8 +310,21 @@ def test_cause_place_and_repair(cause, source, asked, culprit, repair):
     assert "^" in text
 
 
+def test_a_loss_tells_whether_a_leaf_is_reached():
+    w = lamina.ones(2, requires_grad=True)
+    v = lamina.ones(2, requires_grad=True)
+    loss = (w.detach() * v).sum()
+    found = why(w, loss=loss)
+    assert found.cause is Cause.DETACHED
+    assert found.places[0].expression == "w.detach()"
+    assert why(v, loss=loss).cause is Cause.BACKWARD_NOT_RUN
+    other = lamina.ones(2, requires_grad=True)
+    assert why(other, loss=loss).cause is Cause.NOT_REACHED
+
+
 def test_every_cause_has_a_case():
-    assert {case[0] for case in CASES} == set(Cause)
+    # UNTOLD is said of PyTorch's tensors only.
+    assert {case[0] for case in CASES} == set(Cause) - {Cause.UNTOLD}
 
 
 def test_every_cause_says_what_it_means():

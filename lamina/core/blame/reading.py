@@ -124,6 +124,19 @@ def first_argument(expression: str) -> str | None:
         return None
 
 
+def is_expression(source: str) -> bool:
+    """Whether it is an expression, and no statement such as `x += 1`.
+
+    >>> is_expression("x + 1"), is_expression("x += 1")
+    (True, False)
+    """
+    try:
+        ast.parse(source.strip(), mode="eval")
+    except Exception:
+        return False
+    return True
+
+
 def names_in(expression: str) -> list[str]:
     """The variables that an expression reads, in their order.
 

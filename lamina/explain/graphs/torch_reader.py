@@ -7,7 +7,6 @@ operation was recorded, except in anomaly mode, whose tracebacks are read.
 from __future__ import annotations
 
 import re
-import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
@@ -26,19 +25,14 @@ from lamina.explain.graphs.model import Edge, Facts, GraphModel, Kept, Node, Val
 from lamina.explain.graphs.naming import Program, scopes_of
 from lamina.explain.graphs.rehearsal import measured
 from lamina.explain.graphs.words import FREED, freed_note
+from lamina.explain.loaded import loaded_torch
 
 _SAVED: Final = "_saved_"
 
 
-def _torch() -> Any:
-    """PyTorch itself, if the program has loaded it; under that name it may also have Lamina."""
-    found = sys.modules.get("torch")
-    return found if found is not None and hasattr(found, "_C") else None
-
-
 def understands(target: Any) -> bool:
     """Whether a target is a tensor or module of PyTorch, or a sequence of its tensors."""
-    torch = _torch()
+    torch = loaded_torch()
     if torch is None:
         return False
     if isinstance(target, list | tuple):
@@ -54,7 +48,7 @@ def read_any(
     with_values: bool,
 ) -> GraphModel:
     """The model behind tensors, or behind what a module returns for these inputs."""
-    torch = _torch()
+    torch = loaded_torch()
     calls: list[Call] | None = None
     if isinstance(target, torch.nn.Module):
         with _call_log(torch) as log:
