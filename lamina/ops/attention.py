@@ -8,6 +8,7 @@ from typing import Any
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
+from lamina.core.modes import state
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.ops.attention_kernels import (
@@ -26,22 +27,30 @@ __all__ = ["scaled_dot_product_attention"]
 
 
 def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float
-) -> tuple[Any, Any]:
+    query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float,
+    is_recorded: bool = True,
+) -> tuple[Any, Any]:  # fmt: skip
     """The result, and what its gradients need: weights, or the logarithms of their sums."""
-    if goes_by_blocks(query, key, value):
+    if goes_by_blocks(query, key, value, is_recorded):
         return attend_by_blocks(query, key, value, attn_mask, is_causal, scale)
     future = future_of(query, key, is_causal)
     return attend_at_once(query, key, value, attn_mask, future, scale)
+
+
+def _gradients(
+    F: Any, g: Any, query: Any, key: Any, value: Any, attn_mask: Any, out0: Any, out1: Any,
+    is_causal: bool, scale: float, is_recorded: bool, needs: Any,
+) -> Any:  # fmt: skip
+    return F.attention_backward(
+        g, query, key, value, attn_mask, out0, out1, is_causal, scale, is_recorded, needs
+    )
 
 
 _attend = operation(
     "scaled_dot_product_attention",
     _attention,
     tensors="query key value ?attn_mask",
-    grad=lambda F, g, query, key, value, attn_mask, out1, is_causal, scale, needs: (
-        F.attention_backward(g, query, key, value, attn_mask, out1, is_causal, scale, needs)
-    ),
+    grad=_gradients,
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     samples=lambda make: [
         sample(make(2, 3, 4), make(2, 5, 4), make(2, 5, 2), None, False, 0.5),
@@ -95,25 +104,49 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
             "dimensional"
         )
-    if enable_gqa:
-        key = _repeated_heads(key, query)
-        value = _repeated_heads(value, query)
     if scale is None:
         scale = 1 / math.sqrt(query._array.shape[-1]) if query._array.shape[-1] else 1.0
-    if dropout_p > 0:
-        return _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale)
-    return _attend(query, key, value, attn_mask, is_causal, scale)[0]
+    if enable_gqa and query.shape[-3] != key.shape[-3] == value.shape[-3]:
+        query, key, value, attn_mask = _grouped(query, key, value, attn_mask)
+        averages = _averaged(query, key, value, attn_mask, dropout_p, is_causal, scale)
+        return averages.flatten(-4, -3)
+    if enable_gqa:
+        key, value = _repeated_heads(key, query), _repeated_heads(value, query)
+    return _averaged(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
-def _repeated_heads(tensor: Any, query: Any) -> Any:
+def _averaged(
+    query: Any, key: Any, value: Any, attn_mask: Any, p: float, is_causal: bool, scale: float
+) -> Any:
+    if p > 0:
+        return _with_dropout(query, key, value, attn_mask, p, is_causal, scale)
+    inputs = query, key, value, attn_mask
+    is_recorded = state.grad_enabled and any(t is not None and t.requires_grad for t in inputs)
+    return _attend(query, key, value, attn_mask, is_causal, scale, is_recorded)[0]
+
+
+def _shares(tensor: Any, query: Any) -> int:
+    """How many heads of queries share one of keys or values."""
     heads, wanted = tensor.shape[-3], query.shape[-3]
-    if heads == wanted:
-        return tensor
-    if wanted % heads:
+    if not heads or wanted % heads:
         raise errors.InvalidArgument(
             f"scaled_dot_product_attention: {wanted} heads of queries can't share {heads} heads"
         )
-    return tensor.repeat_interleave(wanted // heads, -3)
+    return int(wanted // heads)
+
+
+def _grouped(query: Any, key: Any, value: Any, mask: Any) -> tuple[Any, Any, Any, Any]:
+    """Views in which heads of queries that share keys are a dimension, so that these broadcast."""
+    groups = key.shape[-3], _shares(key, query)
+    if mask is not None and mask.dim() > 2:
+        is_same = mask.shape[-3] == 1
+        mask = mask.unsqueeze(-3) if is_same else mask.unflatten(-3, groups)
+    return query.unflatten(-3, groups), key.unsqueeze(-3), value.unsqueeze(-3), mask
+
+
+def _repeated_heads(tensor: Any, query: Any) -> Any:
+    count = _shares(tensor, query)
+    return tensor if count == 1 else tensor.repeat_interleave(count, -3)
 
 
 def _with_dropout(

@@ -18,21 +18,26 @@ from lamina.ops.constants import constant_like
 
 if TYPE_CHECKING:
     from lamina.codegen.kernels import attention as native_attention
+    from lamina.codegen.kernels import attention_backward as native_backward
 else:
     native_attention = Later("lamina.codegen.kernels.attention")
+    native_backward = Later("lamina.codegen.kernels.attention_backward")
 
-LEAST_SCORES: Final = 1 << 16
+LEAST_SCORES: Final = 1 << 11
 """From how many scores of a head on machine code makes them block by block, if it can be made."""
+
+LEAST_RECORDED: Final = 1 << 14
+"""The same where gradients are wanted: making few scores again takes longer than keeping them."""
 
 LEAST_QUERIES: Final = 16
 """With fewer queries most lanes of the blocks would be idle."""
 
 
-def goes_by_blocks(query: Any, key: Any, value: Any) -> bool:
+def goes_by_blocks(query: Any, key: Any, value: Any, is_recorded: bool) -> bool:
     """Whether attention is done block by block; for the same shapes and dtypes always the same."""
     queries, keys = query.shape[-2], key.shape[-2]
     return bool(
-        queries * keys >= LEAST_SCORES
+        queries * keys >= (LEAST_RECORDED if is_recorded else LEAST_SCORES)
         and queries >= LEAST_QUERIES
         and is_available()
         and query.dtype == key.dtype == value.dtype
@@ -50,27 +55,43 @@ def batch_of(*matrices: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*(each.shape[:-2] for each in matrices if each is not None))
 
 
+def _has_heads_inside(array: Any) -> bool:
+    """Whether the heads of an array lie side by side, as projections make them.
+
+    What is made for it lies in the same order then: so it is projected without being copied.
+    """
+    return bool(
+        array.ndim > 3
+        and array.strides[-1] == array.itemsize
+        and array.strides[-3] < array.strides[-2]
+    )
+
+
+def _inside(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes in the order in which they lie, heads and their groups after rows."""
+    return (shape[0], shape[-2], *shape[1:-2], shape[-1])
+
+
+def _layout_like(array: Any, shape: tuple[int, ...]) -> Any:
+    """The layout of `_room_like`."""
+    if len(shape) > 3 and _has_heads_inside(array):
+        return np.moveaxis(fresh(_inside(shape), array.dtype), 1, -2)
+    return fresh(shape, array.dtype)
+
+
+def _room_like(array: Any, shape: tuple[int, ...], *before: int) -> Any:
+    """Memory for results of a shape, whose heads lie as those of an array do."""
+    if len(shape) > 3 and _has_heads_inside(array):
+        inside = np.empty((*before, *_inside(shape)), array.dtype)
+        return np.moveaxis(inside, len(before) + 1, -2)
+    return np.empty((*before, *shape), array.dtype)
+
+
 def _attended(
     query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float
 ) -> tuple[Any, Any]:
-    batch = batch_of(query, key, value, mask)
-    shape = (*batch, query.shape[-2], value.shape[-1])
-    sums = fresh(shape[:-1], np.float64)
-    if _has_heads_inside(query):
-        inside = fresh((shape[0], shape[2], shape[1], shape[3]), query.dtype)
-        return np.swapaxes(inside, 1, 2), sums
-    return fresh(shape, query.dtype), sums
-
-
-def _has_heads_inside(query: Any) -> bool:
-    """Whether the heads of a query lie side by side, as projections make them.
-
-    The result lies in the same order then: so it can be projected without being copied.
-    """
-    if query.ndim != 4:
-        return False
-    _, head, row, column = query.strides
-    return bool(column == query.itemsize and head < row)
+    shape = (*batch_of(query, key, value, mask), query.shape[-2], value.shape[-1])
+    return _layout_like(query, shape), fresh(shape[:-1], np.float64)
 
 
 @array_function(_attended)
@@ -81,17 +102,51 @@ def attend_by_blocks(
 
     Halves keep their precision by that: what is float32 is rounded with the results.
     """
-    batch = batch_of(query, key, value, mask)
-    shape = (*batch, query.shape[-2], value.shape[-1])
-    if _has_heads_inside(query):
-        result = np.empty((shape[0], shape[2], shape[1], shape[3]), query.dtype).swapaxes(1, 2)
-    else:
-        result = np.empty(shape, query.dtype)
-    sums = np.empty(shape[:-1], query.dtype)
+    shape = (*batch_of(query, key, value, mask), query.shape[-2], value.shape[-1])
+    result, sums = _room_like(query, shape), np.empty(shape[:-1], query.dtype)
     native_attention.attend(
         query, key, value, _in_kind_of(mask, query), is_causal, scale, result, sums
     )
     return result, sums.astype(np.float64)
+
+
+def _gradients(
+    gradient: Any, query: Any, key: Any, value: Any, mask: Any, *_: Any
+) -> tuple[Any, Any, Any]:
+    batch, pair = batch_of(gradient, query, key, value, mask), batch_of(key, value)
+    return (
+        _layout_like(query, (*batch, *query.shape[-2:])),
+        _layout_like(key, (*pair, *key.shape[-2:])),
+        _layout_like(value, (*pair, *value.shape[-2:])),
+    )
+
+
+@array_function(_gradients)
+def attend_by_blocks_backward(
+    gradient: Any, query: Any, key: Any, value: Any, mask: Any, result: Any, sums: Any,
+    is_causal: bool, scale: float,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The gradients of query, key and value, before what was broadcast is summed up.
+
+    Those of keys and values are summed up over queries that share them.
+    """
+    batch, pair = batch_of(gradient, query, key, value, mask), batch_of(key, value)
+    gradient = np.broadcast_to(gradient, (*batch, *gradient.shape[-2:]))
+    along = np.vecdot(gradient, result)
+    sums = np.broadcast_to(sums, along.shape).astype(query.dtype, order="C")
+    slots = native_backward.slots_of(math.prod(pair), key.shape[-2])
+    of_query = _room_like(query, (*batch, *query.shape[-2:]), slots)
+    of_query[...] = 0
+    of_key = _room_like(key, (*pair, *key.shape[-2:]))
+    of_value = _room_like(value, (*pair, *value.shape[-2:]))
+    native_backward.attend_backward(
+        gradient, query, key, value, _in_kind_of(mask, query), sums, along, is_causal, scale,
+        of_query, of_key, of_value,
+    )  # fmt: skip
+    if slots == 1:
+        return of_query[0], of_key, of_value
+    total = _room_like(query, of_query.shape[1:])
+    return np.add.reduce(of_query, axis=0, out=total), of_key, of_value
 
 
 def _in_kind_of(mask: Any, query: Any) -> Any:

@@ -10,7 +10,12 @@ import numpy as np
 from lamina.codegen.fused import fused
 from lamina.core.op import offer, raw, traced
 from lamina.core.tensor import wrap
-from lamina.ops.attention_kernels import future_of, goes_by_blocks, weights_again
+from lamina.ops.attention_kernels import (
+    attend_by_blocks_backward,
+    future_of,
+    goes_by_blocks,
+    weights_again,
+)
 from lamina.ops.constants import constant_like
 from lamina.ops.halves import in_float
 
@@ -21,12 +26,23 @@ __all__ = ["added_mask", "scores_of"]
 
 
 def _attention_backward(
-    g: Any, query: Any, key: Any, value: Any, mask: Any, kept: Any, is_causal: bool, scale: float,
-    needs: Any,
+    g: Any, query: Any, key: Any, value: Any, mask: Any, result: Any, kept: Any, is_causal: bool,
+    scale: float, is_recorded: bool, needs: Any,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The gradients; what is kept are the weights, or the logarithms of their sums."""
     weights = kept
-    if goes_by_blocks(query, key, value):
+    if goes_by_blocks(query, key, value, is_recorded):
+        if not needs[3]:
+            found = attend_by_blocks_backward(
+                g[0], query, key, value, mask, result, kept, is_causal, scale
+            )
+            of_query, of_key, of_value = (
+                raw.sum_to_size(gradient, array.shape) if wanted else None
+                for gradient, array, wanted in zip(
+                    found, (query, key, value), needs[:3], strict=True
+                )
+            )
+            return of_query, of_key, of_value, None
         future = future_of(query, key, is_causal)
         weights = weights_again(query, key, mask, future, kept, scale)
     shape = None if mask is None else mask.shape
@@ -61,8 +77,8 @@ def _from_weights(
 
 
 def _attention_backward_on_tensors(
-    g: Any, query: Any, key: Any, value: Any, mask: Any, kept: Any, is_causal: bool, scale: float,
-    needs: Any,
+    g: Any, query: Any, key: Any, value: Any, mask: Any, result: Any, kept: Any, is_causal: bool,
+    scale: float, is_recorded: bool, needs: Any,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The same, to be differentiated again: the weights are computed anew, with a history."""
     scores = scores_of(query, key, mask, is_causal, scale)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.devices.batch_rules import aligned, full, further, rule_for
+from lamina.devices.batch_rules import aligned, at_rank, full, further, rule_for
 from lamina.devices.batched import Batch, BatchedArray, belongs, looped
 from lamina.devices.dispatched import get_item
 from lamina.ops import (
@@ -140,6 +140,25 @@ def _summed_along(
 def _attended(batch: Batch, function: Any, *args: Any) -> Any:
     ndim = max(np.ndim(array) for array in args)
     return _each(batch, function(*aligned(batch, args, ndim)))
+
+
+@rule_for(attention_kernels.attend_by_blocks_backward)
+def _attended_backward(
+    batch: Batch, function: Any, gradient: Any, query: Any, key: Any, value: Any, mask: Any,
+    result: Any, sums: Any, *more: Any,
+) -> Any:  # fmt: skip
+    """All with an axis of samples, so that no gradient is a sum over them."""
+    matrices = gradient, query, key, value, mask, result
+    ndim = max(np.ndim(array) for array in matrices)
+    held = [None if each is None else _of_rank(batch, each, ndim) for each in matrices]
+    return _each(batch, function(*held, _of_rank(batch, sums, ndim - 1), *more))
+
+
+def _of_rank(batch: Batch, array: Any, ndim: int) -> Any:
+    """The samples of an array, each with `ndim` axes, also if all are the same."""
+    if belongs(array, batch):
+        return at_rank(array, ndim)
+    return full(batch, array[(*[None] * (ndim - array.ndim), ...)])
 
 
 # --- convolution ---------------------------------------------------------------------------------

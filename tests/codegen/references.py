@@ -109,3 +109,12 @@ def attention_gradients(g, query, key, value, weights, scale):
     of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True)) * scale
     turned = np.swapaxes(of_scores, -1, -2)
     return of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g
+
+
+def attention_sizes(g, query, key, value, weights, scale):
+    """How large the terms of these gradients are, which may cancel each other."""
+    g, query, key, value = (np.abs(array.astype(np.float64)) for array in (g, query, key, value))
+    of_scores = 2 * abs(scale) * weights * (g @ np.swapaxes(value, -1, -2))
+    turned = np.swapaxes(of_scores, -1, -2)
+    products = of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g
+    return [product.max(initial=1.0) for product in products]

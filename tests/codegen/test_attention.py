@@ -23,12 +23,15 @@ EPSILON = {"f": 2e-5, "d": 1e-12}
 @contextmanager
 def by(way):
     """Attention by blocks whatever its size, or never."""
-    before = kernels.LEAST_SCORES, kernels.LEAST_QUERIES
-    kernels.LEAST_SCORES, kernels.LEAST_QUERIES = (0, 0) if way else (1 << 62, 0)
+    names = "LEAST_SCORES", "LEAST_RECORDED", "LEAST_QUERIES"
+    before = [getattr(kernels, name) for name in names]
+    for name in names:
+        setattr(kernels, name, 0 if way else 1 << 62)
     try:
         yield
     finally:
-        kernels.LEAST_SCORES, kernels.LEAST_QUERIES = before
+        for name, least in zip(names, before, strict=True):
+            setattr(kernels, name, least)
 
 
 def summed_to(array, shape):
@@ -44,6 +47,7 @@ def check(query, key, value, mask, is_causal, scale, way):
     expected, weights = references.attention(*inputs, mask, is_causal, scale)
     g = np.random.default_rng(1).normal(size=expected.shape).astype(query.dtype)
     gradients = references.attention_gradients(g, *inputs, weights, scale)
+    sizes = references.attention_sizes(g, *inputs, weights, scale)
     with by(way):
         tensors = [lamina.from_numpy(array).requires_grad_() for array in inputs]
         given_mask = None if mask is None else lamina.from_numpy(mask)
@@ -52,14 +56,14 @@ def check(query, key, value, mask, is_causal, scale, way):
         )
         made.backward(lamina.from_numpy(g))
     near(made.detach().numpy(), expected)
-    for tensor, gradient in zip(tensors, gradients, strict=True):
-        near(tensor.grad.numpy(), summed_to(gradient, tuple(tensor.shape)))
+    for tensor, gradient, size in zip(tensors, gradients, sizes, strict=True):
+        near(tensor.grad.numpy(), summed_to(gradient, tuple(tensor.shape)), size)
 
 
-def near(actual, expected):
-    """No further apart than rounding explains."""
+def near(actual, expected, size=1.0):
+    """No further apart than rounding explains, for terms of a size."""
     assert actual.shape == expected.shape
-    size = max(np.abs(expected).max(initial=0), 1)
+    size = max(np.abs(expected).max(initial=0), size)
     assert np.abs(actual - expected).max(initial=0) <= EPSILON[actual.dtype.char] * size
 
 
@@ -171,8 +175,10 @@ def test_the_number_of_threads_changes_no_bit(is_causal):
         with by(True):
             for count in (1, 2):
                 lamina.set_num_threads(count)
-                tensors = [lamina.tensor(array) for array in arrays]
-                made.append([F.scaled_dot_product_attention(*tensors, is_causal=is_causal)])
+                tensors = [lamina.tensor(array).requires_grad_() for array in arrays]
+                y = F.scaled_dot_product_attention(*tensors, is_causal=is_causal)
+                (y * y).sum().backward()
+                made.append([y.detach(), *(tensor.grad for tensor in tensors)])
     finally:
         lamina.set_num_threads(before)
     for one, two in zip(*made, strict=True):
@@ -184,21 +190,32 @@ def test_attention_is_one_step_of_a_program():
     recorder = Recorder()
     with recorder:
         x = recorder.input(np.ones((2, 3, 40, 8), np.float32))
-        made, _ = kernels.attend_by_blocks(x, x, x, None, True, 0.5)
-    assert [step.function for step in recorder.program.steps] == [kernels.attend_by_blocks]
+        made, sums = kernels.attend_by_blocks(x, x, x, None, True, 0.5)
+        gradients = kernels.attend_by_blocks_backward(x, x, x, x, None, made, sums, True, 0.5)
+    both = [kernels.attend_by_blocks, kernels.attend_by_blocks_backward]
+    assert [step.function for step in recorder.program.steps] == both
+    assert [gradient.shape for gradient in gradients] == [x.shape] * 3
     (again,) = recorder.replay(recorder.inputs, [made])
     assert np.allclose(again, 1)
 
 
 @NATIVE
 @pytest.mark.parametrize("layout", ["dense", "heads inside", "turned"])
-def test_a_recording_knows_how_results_lie(layout):
-    x = laid_out(np.ones((2, 3, 40, 8), np.float32), layout)
+@pytest.mark.parametrize("shape", [(2, 3, 40, 8), (1, 1, 900, 8), (2, 3, 2, 40, 8)])
+def test_a_recording_knows_how_results_lie(layout, shape):
+    x = laid_out(np.ones(shape, np.float32), layout)
+
+    def both(x):
+        made, sums = kernels.attend_by_blocks(x, x, x, None, True, 0.5)
+        return (
+            made, sums,
+            *kernels.attend_by_blocks_backward(made, x, x, x, None, made, sums, True, 0.5),
+        )  # fmt: skip
+
     recorder = Recorder()
     with recorder:
-        given = recorder.input(x)
-        said = kernels.attend_by_blocks(given, given, given, None, True, 0.5)
-    for told, made in zip(said, kernels.attend_by_blocks(x, x, x, None, True, 0.5), strict=True):
+        said = both(recorder.input(x))
+    for told, made in zip(said, both(x), strict=True):
         assert (told.shape, told.dtype, told.strides) == (made.shape, made.dtype, made.strides)
 
 
@@ -206,11 +223,11 @@ def test_a_recording_knows_how_results_lie(layout):
 def test_memory_does_not_grow_with_the_square_of_the_length():
     peaks = []
     for length in (1024, 4096):
-        x = lamina.ones(1, 1, length, 8)
-        F.scaled_dot_product_attention(x, x, x)
+        x = lamina.ones(1, 1, length, 8, requires_grad=True)
+        F.scaled_dot_product_attention(x, x, x).sum().backward()
         tracemalloc.start()
         try:
-            F.scaled_dot_product_attention(x, x, x)
+            F.scaled_dot_product_attention(x, x, x).sum().backward()
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
@@ -251,6 +268,34 @@ def test_mapped_attention_is_that_of_each_sample(way):
         mapped = lamina.vmap(F.scaled_dot_product_attention, (0, 0, None))(q, k, v)
         single = [F.scaled_dot_product_attention(a, b, v) for a, b in zip(q, k, strict=True)]
     assert lamina.allclose(mapped, lamina.stack(single), atol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("places", [(0, 0, None), (0, None, None), (None, 0, 0)])
+def test_mapped_gradients_are_those_of_each_sample(way, places):
+    lamina.manual_seed(0)
+    q, k, v = (lamina.randn(*[3] * (place == 0), 2, 20, 8) for place in places)
+
+    def total(*inputs):
+        return (F.scaled_dot_product_attention(*inputs, is_causal=True) ** 2).sum()
+
+    gradient = lamina.func.grad(total, (0, 1, 2))
+    with by(way):
+        mapped = lamina.vmap(gradient, places)(q, k, v)
+        single = [gradient(*(x if x.dim() == 3 else x[i] for x in (q, k, v))) for i in range(3)]
+    for all_samples, one_each in zip(mapped, zip(*single, strict=True), strict=True):
+        assert lamina.allclose(all_samples, lamina.stack(one_each), atol=1e-5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_gradient_of_a_mask(way):
+    lamina.manual_seed(0)
+    inputs = [lamina.randn(2, 5, 3, dtype=lamina.float64) for _ in range(3)]
+    mask = lamina.randn(5, 5, dtype=lamina.float64, requires_grad=True)
+    with by(way):
+        assert lamina.autograd.gradcheck(
+            lambda m: F.scaled_dot_product_attention(*inputs, attn_mask=m), [mask]
+        )
 
 
 @NATIVE

@@ -18,6 +18,7 @@ CASES = {
     "other values": ((2, 2, 260, 20), (2, 2, 300, 20), (2, 2, 300, 33), {"scale": 0.4}),
     "three dimensions": ((3, 260, 16), (3, 300, 16), (3, 300, 16), {}),
     "shared heads": ((1, 6, 260, 16), (1, 2, 300, 16), (1, 2, 300, 16), {"enable_gqa": True}),
+    "shared, few": ((2, 4, 20, 16), (2, 2, 30, 16), (2, 2, 30, 16), {"enable_gqa": True}),
     "shared, causal": (
         (2, 4, 280, 16), (2, 1, 280, 16), (2, 1, 280, 16),
         {"enable_gqa": True, "is_causal": True},
@@ -72,6 +73,14 @@ def test_masks(name):
     shapes = (2, 3, 270, 32), (2, 3, 300, 32), (2, 3, 300, 32)
     arrays = [random.normal(size=shape).astype(np.float32) for shape in shapes]
     assert_same(arrays, MASKS[name](random), {})
+
+
+@pytest.mark.parametrize("heads", [1, 4])
+def test_a_mask_of_heads_that_share(heads):
+    random = np.random.default_rng(0)
+    shapes = (2, 4, 270, 16), (2, 2, 300, 16), (2, 2, 300, 16)
+    arrays = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+    assert_same(arrays, random.random((2, heads, 270, 300)) > 0.4, {"enable_gqa": True})
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

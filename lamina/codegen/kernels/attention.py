@@ -5,32 +5,27 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 import numpy as np
 
+from lamina.codegen.kernels.attention_forms import (
+    Form,
+    dense_last,
+    mask_form,
+    numbered,
+    of_mask,
+    offsets,
+)
 from lamina.codegen.kernels.gathering import Table
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import attention as tasks
-from lamina.codegen.kernels.tasks.attention_parts import MASKS
 from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import threads
 from lamina.codegen.stores import address_of
-from lamina.devices.layouts import fresh
 
 DEPTH: Final = 144
 """Keys of a block, a multiple of all heights of tiles."""
-
-
-class _Form(NamedTuple):
-    """The shape of an operand and its steps, in bytes."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @classmethod
-    def of(cls, array: Any) -> _Form:
-        return cls(array.shape, array.strides)
 
 
 @final
@@ -63,8 +58,8 @@ def attend(
         sums: (*batch, L), row-major.
     """
     char = query.dtype.char
-    query, key, value = map(_dense_last, (query, key, value))
-    plan = _plan(*map(_Form.of, (query, key, value, result)), _mask_form(mask), char)
+    query, key, value = map(dense_last, (query, key, value))
+    plan = _plan(*map(Form.of, (query, key, value, result)), mask_form(mask), char)
     factor = np.array(scale, query.dtype)
     with scratch(plan.panels + threads.capacity() * plan.per_worker) as memory:
         table = {
@@ -84,7 +79,7 @@ def attend(
 
 @functools.lru_cache(256)
 def _plan(
-    query: _Form, key: _Form, value: _Form, result: _Form, mask: tuple[_Form, str] | None, char: str
+    query: Form, key: Form, value: Form, result: Form, mask: tuple[Form, str] | None, char: str
 ) -> _Plan:
     batch, item, lanes = result.shape[:-2], np.dtype(char).itemsize, lanes_of(char)
     (queries, size), keys, value_size = query.shape[-2:], key.shape[-2], value.shape[-1]
@@ -95,10 +90,10 @@ def _plan(
     value_panels = rounded(depth * size * item) + 64
     block_size = value_panels + rounded(rounded(value_size, 4) * depth * item) + 64
     of_pair = np.broadcast_shapes(key.shape[:-2], value.shape[:-2])
-    sources = np.stack([_offsets(key, of_pair), _offsets(value, of_pair)], axis=-1)
-    mask_numbers, masks = _of_mask(mask, (*batch, queries, keys))
+    sources = np.stack([offsets(key, of_pair), offsets(value, of_pair)], axis=-1)
+    mask_numbers, masks = of_mask(mask, (*batch, queries, keys))
     sums = np.arange(math.prod(batch), dtype=np.int64) * queries * item
-    places = [_offsets(query, batch), _numbered(of_pair, batch), masks, _offsets(result, batch)]
+    places = [offsets(query, batch), numbered(of_pair, batch), masks, offsets(result, batch)]
     rows = [size, depth, depth if mask else 0, value_size]
     *ends, room = (across * np.cumsum(rows)).tolist()
     numbers = {
@@ -115,42 +110,3 @@ def _plan(
         np.zeros(heights_of(lanes * item)[0], char), numbers,
         len(sources) * blocks * block_size, rounded(room),
     )  # fmt: skip
-
-
-def _mask_form(mask: Any) -> tuple[_Form, str] | None:
-    return None if mask is None else (_Form.of(mask), "i8" if mask.dtype.kind == "b" else "float")
-
-
-def _dense_last(array: Any) -> Any:
-    """The array, or a copy, whose last dimension is dense."""
-    is_dense = array.strides[-1] == array.itemsize or array.shape[-1] < 2
-    return array if is_dense else np.ascontiguousarray(array)
-
-
-def _offsets(form: _Form, batch: tuple[int, ...]) -> Table:
-    """Where the matrix of each place of the batch is, in bytes."""
-    places = np.zeros(form.shape[:-2], np.int64)
-    for axis, (size, step) in enumerate(zip(places.shape, form.strides, strict=False)):
-        steps = np.arange(size, dtype=np.int64) * step
-        places += steps.reshape(-1, *[1] * (places.ndim - axis - 1))
-    return np.broadcast_to(places, batch).reshape(-1)
-
-
-def _numbered(shape: tuple[int, ...], batch: tuple[int, ...]) -> Table:
-    """The number of each place of the batch in a shape that broadcasts to it."""
-    places = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-    return np.broadcast_to(places, batch).reshape(-1)
-
-
-def _of_mask(
-    mask: tuple[_Form, str] | None, shape: tuple[int, ...]
-) -> tuple[dict[str, int], Table]:
-    """What tasks must know of a mask that broadcasts to a shape, and where each matrix is."""
-    if mask is None:
-        none = np.zeros(math.prod(shape[:-2]), np.int64)
-        return {"mask_kind": 0, "mask_row": 0, "mask_column": 0}, none
-    given, kind = mask
-    layout = np.broadcast_to(fresh(given.shape, np.int8, given.strides), shape)
-    steps = layout.strides
-    numbers = {"mask_kind": MASKS[kind], "mask_row": steps[-2], "mask_column": steps[-1]}
-    return numbers, _offsets(_Form.of(layout), shape[:-2])

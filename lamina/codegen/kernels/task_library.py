@@ -12,6 +12,7 @@ import numpy as np
 
 from lamina.codegen.kernels.library import Library
 from lamina.codegen.kernels.tasks.attention import AttendWriter, pack_keys_function
+from lamina.codegen.kernels.tasks.attention_backward import BackwardWriter
 from lamina.codegen.kernels.tasks.attention_parts import part_functions
 from lamina.codegen.kernels.tasks.convolution import ConvolveWriter, pack_weight_function
 from lamina.codegen.kernels.tasks.depthwise import depthwise_functions
@@ -37,6 +38,7 @@ _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
         *part_functions(kind, width),
         pack_keys_function(kind, width),
         AttendWriter(kind, width).write(),
+        BackwardWriter(kind, width).write(),
     ],
     "pooling": lambda kind, width: [copy_planes(kind, width), *pooling_functions(kind, width)],
     "depthwise": lambda kind, width: [

@@ -11,11 +11,12 @@ import math
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.attention_parts import (
-    MASKS,
     lay_column_panel,
+    lay_queries,
     lay_row_panel,
-    mask_name,
+    mask_scores,
     multiply,
+    whole_panels,
 )
 from lamina.codegen.kernels.tasks.fields import fields, row_at
 from lamina.codegen.kernels.tasks.routines import (
@@ -144,8 +145,8 @@ class AttendWriter:
         end = numbers["is_causal"].compare("ne", 0).where(least(keys, first + count), keys)
         with routine.loop(0, end, numbers["depth"]) as key:
             present = least(end - key, numbers["depth"])
-            most = self._heights[0]  # whole panels, as they were laid out
-            rows = least(least(keys - key, numbers["depth"]), (present + most - 1) // most * most)
+            laid = least(keys - key, numbers["depth"])
+            rows = least(laid, whole_panels(present, self._heights))
             block = head["source"] * numbers["blocks"] + key // numbers["depth"]
             panels = self._places["panels"] + block * numbers["block_size"]
             multiply(
@@ -222,51 +223,3 @@ class AttendWriter:
 def finite(top: Lanes) -> Lanes:
     """What is subtracted from scores: their largest, or 0 where that is minus infinity."""
     return top.compare("oeq", -math.inf).where(0.0, top)
-
-
-def lay_queries(
-    routine: Routine, block: Block, kind: str,
-    source: Address, step: Lanes, count: Lanes, size: Lanes, target: Address,
-) -> None:  # fmt: skip
-    """Rows of `size` numbers side by side, in two vectors a number."""
-    vector = block.width * BYTES[kind]
-    for v in range(2):
-        routine.call(
-            "turn", source + step * (v * block.width), step, count - v * block.width, size,
-            target + v * vector, 2 * vector,
-        )  # fmt: skip
-
-
-def mask_scores(
-    routine: Routine, block: Block, kind: str, vectors: int, numbers: dict[str, Lanes],
-    scores: Address, room: Address, mask: Address,
-    queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
-) -> None:  # fmt: skip
-    """Add the mask, if there is one, to a block of scores; take what lies in the future away."""
-    (first, count), (key, present) = queries, keys
-    vector = block.width * BYTES[kind]
-    start = mask + first * numbers["mask_row"] + key * numbers["mask_column"]
-    for source in (kind, "i8"):
-        with routine.when(numbers["mask_kind"].compare("eq", MASKS[source])):
-            routine.call(
-                mask_name(source), start, numbers["mask_row"], numbers["mask_column"], count,
-                present, room,
-            )  # fmt: skip
-    with (
-        routine.when(numbers["mask_kind"].compare("ne", 0)),
-        routine.loop(0, present) as row,
-    ):
-        for v in range(vectors):
-            far = row * (2 * vector) + v * vector
-            score = (scores + far).lanes(kind, block) + (room + far).lanes(kind, block)
-            (scores + far).store(score)
-    is_causal = numbers["is_causal"].compare("ne", 0)
-    with (
-        routine.when(is_causal & (key + present - 1).compare("sgt", first)),
-        routine.loop(0, present) as row,
-    ):
-        for v in range(vectors):
-            at = scores + row * (2 * vector) + v * vector
-            past = key + row - first - v * block.width  # the first lane that sees the key
-            hidden = first_lanes(block, past)
-            at.store(hidden.where(-math.inf, at.lanes(kind, block)))

@@ -18,6 +18,7 @@ from lamina.codegen.llvm.ir import Block, Function, Lanes
 ROWS: Final = "ptr %source, i64 %step, i64 %rows, i64 %lanes, ptr %target, i64 %across"
 MASK: Final = "ptr %source, i64 %step, i64 %key_step, i64 %queries, i64 %keys, ptr %target"
 TURNED: Final = "ptr %source, i64 %rows, i64 %columns, ptr %target, i64 %step, i64 %adds"
+WRITTEN: Final = "ptr %source, i64 %across, i64 %rows, i64 %count, ptr %target, i64 %step"
 
 MASKS: Final = {"float": 1, "double": 1, "i8": 2}
 """By what number a task's table names the kind of mask: one of numbers, or of truth values."""
@@ -28,6 +29,7 @@ def part_functions(kind: str, width: int) -> list[Function]:
     return [
         _lay_rows(kind, width),
         _write_turned(kind, width),
+        _write_rows(kind, width),
         _lay_mask(kind, width, kind),
         _lay_mask(kind, width, "i8"),
     ]
@@ -78,6 +80,24 @@ def lay_row_panel(
         )  # fmt: skip
 
 
+def lay_queries(
+    routine: Routine, block: Block, kind: str,
+    source: Address, step: Lanes, count: Lanes, size: Lanes, target: Address,
+) -> None:  # fmt: skip
+    """Rows of `size` numbers side by side, in two vectors a number."""
+    vector = block.width * BYTES[kind]
+    for v in range(2):
+        routine.call(
+            "turn", source + step * (v * block.width), step, count - v * block.width, size,
+            target + v * vector, 2 * vector,
+        )  # fmt: skip
+
+
+def whole_panels(rows: Lanes, heights: tuple[int, ...]) -> Lanes:
+    """Rows of the panels of full height that hold so many: they must be read as they were laid."""
+    return (rows + (heights[0] - 1)) // heights[0] * heights[0]
+
+
 def multiply(
     routine: Routine, heights: tuple[int, ...], item: int, vectors: int,
     left: Address, left_row: Lanes, rows: Lanes, count: Lanes,
@@ -122,6 +142,23 @@ def _write_turned(kind: str, width: int) -> Function:
 
 def _all_if(block: Block, index: Lanes, end: Lanes) -> Lanes:
     return block.splat("i1", index.compare("slt", end).name)
+
+
+def _write_rows(kind: str, width: int) -> Function:
+    """Write the first `count` numbers of rows, which lie `across` bytes apart: `write_rows`."""
+    routine = Routine("write_rows", WRITTEN)
+    block, item = Block(routine.function, width), BYTES[kind]
+    source, target = routine.address("source"), routine.address("target")
+    across, step = routine.parameter("across"), routine.parameter("step")
+    count = routine.parameter("count")
+    with (
+        routine.loop(0, routine.parameter("rows")) as row,
+        routine.loop(0, count, width) as column,
+    ):
+        lanes = (source + row * across + column * item).lanes(kind, block)
+        home = target + row * step + column * item
+        home.store_some(lanes, first_lanes(block, count - column))
+    return routine.function
 
 
 # --- masks ---------------------------------------------------------------------------------------
@@ -181,3 +218,38 @@ def _lay_squares(
         for k, turned in enumerate(transposed(lanes)):
             with routine.when((key + k).compare("slt", keys)):
                 (target + (key + k) * (2 * width * item) + query * item).store(turned)
+
+
+def mask_scores(
+    routine: Routine, block: Block, kind: str, vectors: int, numbers: dict[str, Lanes],
+    scores: Address, room: Address, mask: Address,
+    queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+) -> None:  # fmt: skip
+    """Add the mask, if there is one, to a block of scores; take what lies in the future away."""
+    (first, count), (key, present) = queries, keys
+    vector = block.width * BYTES[kind]
+    start = mask + first * numbers["mask_row"] + key * numbers["mask_column"]
+    for source in (kind, "i8"):
+        with routine.when(numbers["mask_kind"].compare("eq", MASKS[source])):
+            routine.call(
+                mask_name(source), start, numbers["mask_row"], numbers["mask_column"], count,
+                present, room,
+            )  # fmt: skip
+    with (
+        routine.when(numbers["mask_kind"].compare("ne", 0)),
+        routine.loop(0, present) as row,
+    ):
+        for v in range(vectors):
+            far = row * (2 * vector) + v * vector
+            score = (scores + far).lanes(kind, block) + (room + far).lanes(kind, block)
+            (scores + far).store(score)
+    is_causal = numbers["is_causal"].compare("ne", 0)
+    with (
+        routine.when(is_causal & (key + present - 1).compare("sgt", first)),
+        routine.loop(0, present) as row,
+    ):
+        for v in range(vectors):
+            at = scores + row * (2 * vector) + v * vector
+            past = key + row - first - v * block.width  # the first lane that sees the key
+            hidden = first_lanes(block, past)
+            at.store(hidden.where(-math.inf, at.lanes(kind, block)))
