@@ -32,6 +32,8 @@ def _listed(value: Any) -> list[Any]:
 
 def _tensors(value: Any) -> list[Tensor]:
     """The roots or inputs of a pass, as tensors."""
+    if value.__class__ is Tensor:
+        return [value]
     return [standing_for(item) for item in _listed(value)]
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.accumulation import add_to_leaf
+from lamina.core.accumulation import add_to_leaves
 from lamina.core.flags import noted_flags
 from lamina.core.general_run import GeneralRun
 from lamina.core.hooks import any_hooks
@@ -93,8 +93,9 @@ def free_graph(roots: Sequence[Tensor], inputs: Sequence[Tensor], place: Any) ->
 def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: Any) -> None:
     """Gradients of all leaves, on raw arrays. Leaves are written last: an error changes nothing.
 
-    In a chain the next node is known at once: it stays in `node`, and goes neither through the heap
-    nor through `pending` (0.4 us a node).
+    The newest of the nodes that a gradient was just made for stays in `following`: if none of those
+    that wait is newer it is next, and goes neither through the heap nor through `pending` (0.4 us a
+    node in a chain, and 1.5 in a sum of many terms).
     """
     pending: dict[Any, Any] = {}  # node -> gradient, or list of gradients by output
     leaves: dict[Any, list[Any]] = {}  # leaf -> [leaf, gradient, whether the sum is ours]
@@ -133,25 +134,31 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
                     else:
                         entry[1] = total = entry[1] + gradient
                         entry[2] = total.__class__ is ndarray
-                elif (
-                    following is None
-                    and not heap
-                    and edge.__class__ is not OutputEdge
-                    and edge.__class__ is not Tensor
-                ):
+                elif edge.__class__ is OutputEdge or edge.__class__ is Tensor or edge in pending:
+                    _deliver(edge, gradient, pending, leaves, owned, heap)
+                elif following is None:
+                    following, carried = edge, gradient
+                elif edge is following:
+                    _deliver(edge, carried, pending, leaves, owned, heap)
+                    _deliver(edge, gradient, pending, leaves, owned, heap)
+                    following = None
+                elif edge.stamp > following.stamp:
+                    heapq.heappush(heap, (-following.stamp, following))
+                    pending[following] = carried
                     following, carried = edge, gradient
                 else:
-                    if following is not None:
-                        _deliver(following, carried, pending, leaves, owned, heap)
-                        following = None
-                    _deliver(edge, gradient, pending, leaves, owned, heap)
+                    heapq.heappush(heap, (-edge.stamp, edge))
+                    pending[edge] = gradient
             grads = None
-            node = following
-            if node is not None:
+            if following is not None:
                 gradient = carried
+                if heap and heap[0][0] < -following.stamp:
+                    heapq.heappush(heap, (-following.stamp, following))
+                    pending[following] = gradient
+                    following = None
+            node = following
     gradient = carried = None  # a leaf takes an array over that nobody else has
-    for entry in leaves.values():
-        add_to_leaf(entry, place)
+    add_to_leaves(leaves.values(), place)
 
 
 def _deliver(

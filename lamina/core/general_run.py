@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.accumulation import add_recorded_to_leaf, add_to_leaf
+from lamina.core.accumulation import add_recorded_to_leaf, add_to_leaves
 from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.op import raw, traced
@@ -248,7 +248,7 @@ class GeneralRun:
             return
         entry = [leaf, gradient, False]
         del gradient
-        add_to_leaf(entry, self.place)
+        add_to_leaves([entry], self.place)
 
     # --- hooks ------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -162,7 +162,16 @@ def equal(input: Any, other: Any) -> bool:
 # --- choice ------------------------------------------------------------------------------------
 
 
+_BOOL: Final = np.dtype(np.bool_)
+_ZEROS: Final = {kind: np.zeros((), kind) for kind in "fd"}
+
+
 def _where(condition: Any, input: Any, other: Any) -> Any:
+    if input.__class__ is int and not input and other.__class__ is np.ndarray:
+        # The rules of relu and the like: 1.4 us instead of 3.9.
+        zero = _ZEROS.get(other.dtype.char)
+        if zero is not None and condition.dtype is _BOOL:
+            return np.where(condition, zero, other)
     if condition.dtype.kind != "b":
         if condition.dtype != np.uint8:
             raise errors.DtypeError(

@@ -145,6 +145,8 @@ def sum_dtype(input: Any, dtype: Any) -> Any:
 
 
 def _spread(input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    if isinstance(input, np.generic):  # NumPy's products of arrays without dimensions
+        input = np.asarray(input)
     if input.__class__ is np.ndarray and not input.ndim:
         # As `broadcast_to` does it, in 0.6 us instead of 1.9: the gradient of every loss is one.
         spread: Any = np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
