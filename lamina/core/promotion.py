@@ -10,6 +10,7 @@ import numpy as np
 
 from lamina import dtypes
 
+_SCALARS: Final = (np.generic, numbers.Number)  # named once: a union takes 0.1 us to make
 FLOAT32: Final = np.dtype(np.float32)
 FLOAT64: Final = np.dtype(np.float64)
 
@@ -21,7 +22,7 @@ def is_array(value: Any) -> bool:
 
 def as_array(value: Any) -> Any:
     """NumPy gives scalars for results without dimensions; a tensor holds an array."""
-    return np.asarray(value) if isinstance(value, np.generic | numbers.Number) else value
+    return np.asarray(value) if isinstance(value, _SCALARS) else value
 
 
 def is_half(kind: np.dtype[Any]) -> bool:

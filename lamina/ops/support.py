@@ -8,9 +8,7 @@ import numpy as np
 
 from lamina.core.call import operation
 from lamina.core.op import LINEAR, raw
-from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.views import replay
-
 
 # Without NumPy's stubs, which know only literal `keepdims`.
 _plus: Final[Any] = np.add
@@ -39,9 +37,9 @@ def _sum_to_size(input: Any, size: Any) -> Any:
     """Sum over the dimensions in which `size` was broadcast to the input's shape."""
     shape = input.shape
     extra = len(shape) - len(size)
-    if extra == 1 and size and shape[1:] == size and input.__class__ is np.ndarray:
-        if input.dtype is FLOAT32 or input.dtype is FLOAT64:
-            return _plus.reduce(input)  # the gradient of each bias: 1.4 us instead of 4
+    is_plain = input.__class__ is np.ndarray and input.dtype.char in "fd"
+    if is_plain and extra == 1 and size and shape[1:] == size:
+        return _plus.reduce(input)  # the gradient of each bias: 1.4 us instead of 4
     axes = tuple(range(extra)) + tuple(
         k + extra for k, length in enumerate(size) if length == 1 and shape[k + extra] != 1
     )
