@@ -25,7 +25,7 @@ NAMES = ("micro_mlp", "mlp", "gpt")
 CHAIN = "chain"
 LINKS = 100
 ROUNDS = 5
-SECONDS = 1.0
+SECONDS = 2.0
 
 
 def chain() -> Any:

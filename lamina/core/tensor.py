@@ -132,7 +132,8 @@ class Tensor(ArrayFacts):
         if owner is not None:
             owner.__dict__["flag_set_through_data"] = place
         if wanted:
-            notes["asked_at"] = (next_stamp(), *place)
+            if not self._requires_grad or self._view is not None:  # else it was asked before
+                notes["asked_at"] = (next_stamp(), *place)
             if "created" in notes:
                 self._origin = notes.pop("created")
         elif self._requires_grad:

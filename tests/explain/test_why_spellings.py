@@ -453,6 +453,20 @@ CASES = [
         if (h := w * 2).sum() > 0:
             h.sum().backward()
      """),
+    ("requires_grad_ again, on what is not used", Cause.NOT_REACHED, "w", "loss.backward()",
+     "`w`", """
+        w = nn.Parameter(torch.ones(2))
+        v = torch.ones(2, requires_grad=True)
+        loss = (v * 2).sum()
+        w.requires_grad_()
+        loss.backward()
+     """),
+    ("a position that was read out", Cause.NEVER_REQUIRED, "t", "torch.tensor(data[i])",
+     "requires_grad=True", """
+        data = [1.0, 2.0]
+        i = torch.tensor([1]).item()
+        t = torch.tensor(data[i])
+     """),
     ("requires_grad_ after the computation", Cause.NOT_REACHED, "x", "x.requires_grad_()",
      "`x.requires_grad_()`", """
         x = torch.ones(2)

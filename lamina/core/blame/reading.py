@@ -138,18 +138,27 @@ def is_expression(source: str) -> bool:
 
 
 def names_in(expression: str) -> list[str]:
-    """The variables that an expression reads, in their order.
+    """The variables whose values an expression is made of: no positions, and no functions.
 
-    >>> names_in("total / len(losses)")
-    ['total', 'len', 'losses']
+    >>> names_in("total / len(losses) + table[i]")
+    ['total', 'losses', 'table']
     """
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        found = _names(ast.parse(expression.strip(), mode="eval"))
     except Exception:
         return []
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    found.sort(key=lambda node: (node.lineno, node.col_offset))
-    return list(dict.fromkeys(node.id for node in found))
+    return list(dict.fromkeys(found))
+
+
+def _names(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Name(name):
+            return [name]
+        case ast.Subscript(value):
+            return _names(value)
+        case ast.Call(ast.Name(), arguments):
+            return [name for argument in arguments for name in _names(argument)]
+    return [name for child in ast.iter_child_nodes(node) for name in _names(child)]
 
 
 def bracketed(expression: str) -> str:
