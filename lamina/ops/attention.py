@@ -76,6 +76,9 @@ def scaled_dot_product_attention(
 ) -> Any:
     r"""$\mathrm{softmax}(Q K^T / \sqrt d + M) V$.
 
+    With llvmlite, long sequences go by blocks (online softmax): memory grows with L and S, and not
+    with their product, unless weights are dropped or the mask wants a gradient.
+
     Args:
         query: (..., L, E).
         key: (..., S, E).
