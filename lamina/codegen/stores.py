@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
@@ -124,7 +125,8 @@ class Store:
     def results(self) -> list[Any]:
         """Arrays for all results: those of the last run where nobody else has them any more."""
         found: list[Any] = []
-        if self.arrays[0] is None:
+        arrays, table, views_of = self.arrays, self._table, self._views_of
+        if arrays[0] is None:
             self._bind_arena()
         for result in self._results:
             if result.is_called:
@@ -136,9 +138,14 @@ class Store:
                 array = result.make()
                 if self._is_pooled:
                     result.pooled = array
-                value = result.view.value
-                seen = array if result.is_as_planned else _shown(array, 0, self._graph.whole(value))
-                self.bind(result.slot, seen)
+                slot = result.slot
+                if result.is_as_planned and slot not in views_of:
+                    arrays[slot] = array  # `bind`, without the call: 0.15 us a result
+                    table[slot] = address_of(array)
+                elif result.is_as_planned:
+                    self.bind(slot, array)
+                else:
+                    self.bind(slot, _shown(array, 0, self._graph.whole(result.view.value)))
             found.append(array if result.is_whole else self._seen(array, result.view))
         return found
 
@@ -211,7 +218,7 @@ def maker_of(value: Value) -> Callable[[], Any]:
     """Makes arrays with memory of their own and the strides of a value."""
     axes = sorted(range(len(value.shape)), key=lambda i: -value.strides[i])
     if axes == sorted(axes):
-        return lambda: np.empty(value.shape, value.dtype)
+        return functools.partial(np.empty, value.shape, value.dtype)
     sizes = [value.shape[i] for i in axes]
     back = np.argsort(axes)
     return lambda: np.empty(sizes, value.dtype).transpose(back)

@@ -106,7 +106,15 @@ class CompiledBackward0(Node):
         kept, tensors = self.saved
         parts = g if self.outputs > 1 else [g]
         cotangents = [_fitted(part, kind) for part, kind in zip(parts, kinds, strict=True)]
-        inputs = [unpack(self, tensor, raw) for tensor in tensors]
+        stamp = self.stamp
+        inputs = [
+            # As `unpack` looks, without a call for each: 0.1 us a tensor.
+            tensor._array
+            if tensor.__class__ is Tensor
+            and (tensor._cell is None or tensor._cell.changed_at < stamp)
+            else unpack(self, tensor, raw)
+            for tensor in tensors
+        ]
         found = executable.run([*kept, *inputs, *cotangents])
         return tuple(None if k is None else found[k] for k in positions)
 
@@ -114,6 +122,8 @@ class CompiledBackward0(Node):
 def _fitted(part: Any, kind: Any) -> Any:
     """A result's gradient as the captured pass reads it: there, and row by row in memory."""
     shape, dtype = kind
+    if part.__class__ is np.ndarray and part.dtype is dtype and part.flags.c_contiguous:
+        return part
     if part is None:
         return np.zeros(shape, dtype)
     array = np.asarray(part, dtype=dtype)

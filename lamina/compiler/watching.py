@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
-from operator import attrgetter, getitem, is_
+from itertools import chain, compress
+from operator import attrgetter, getitem, is_, not_
 from typing import Any, Final, final
 
 PLAIN: Final = (int, float, complex, str, bytes, bool, type(None), range)
@@ -89,6 +89,8 @@ class Glance:
         self._keys: list[Any] = []
         self._cells: list[Any] = []
         self._expected: tuple[Any, ...] = ()
+        self._empty: list[Any] = []
+        self._filled: list[Any] = []
 
     def at_all(self, container: Any) -> None:
         """Look at all entries of a dict or a list."""
@@ -111,14 +113,21 @@ class Glance:
 
     def _now(self) -> tuple[Any, ...]:
         return (
-            list(map(len, self._sized)),
+            list(map(len, self._filled)),
             list(chain.from_iterable(self._iterables)),
             list(map(getitem, self._mappings, self._keys)),
             list(map(_CONTENTS, self._cells)),
         )
 
     def take(self) -> None:
-        """Remember how everything is now."""
+        """Remember how everything is now.
+
+        Most containers are empty, such as the hooks of modules: to ask whether any is not takes a
+        third of the time that their lengths take (1 us for five layers).
+        """
+        found = [not len(each) and not hasattr(each, "__bool__") for each in self._sized]
+        self._empty = list(compress(self._sized, found))
+        self._filled = list(compress(self._sized, map(not_, found)))
         self._expected = self._now()
 
     def is_same(self) -> bool:
@@ -126,7 +135,8 @@ class Glance:
         expected = self._expected
         try:
             return (
-                list(map(len, self._sized)) == expected[0]
+                not any(self._empty)
+                and list(map(len, self._filled)) == expected[0]
                 and all(map(is_, chain.from_iterable(self._iterables), expected[1]))
                 and all(map(is_, map(getitem, self._mappings, self._keys), expected[2]))
                 and all(map(is_, map(_CONTENTS, self._cells), expected[3]))

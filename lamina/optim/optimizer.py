@@ -27,7 +27,7 @@ from lamina.errors import (
     OptimizerArgumentError,
 )
 from lamina.optim.sources import SourceOfParameters
-from lamina.optim.state import loaded_state, numbered_state, zero_or_drop
+from lamina.optim.state import drop, loaded_state, numbered_state, zero
 
 __all__ = [
     "Optimizer",
@@ -269,8 +269,11 @@ class Optimizer:
             set_to_none: whether `.grad` becomes None (default) or is filled with zeros.
         """
         for group in self.param_groups:
+            if set_to_none:
+                drop(group["params"])
+                continue
             for param in group["params"]:
-                zero_or_drop(param, set_to_none)
+                zero(param)
 
     # -- saving ------------------------------------------------------------------------------
 
