@@ -325,7 +325,7 @@ def test_processes_write_the_same_entry_at_once(folder):
     """A reader sees nothing, or one whole entry, however many write."""
     program = (
         "import sys; from lamina.codegen import cache\n"
-        f"for _ in range(200): cache.keep({KEY!r}, sys.argv[1].encode() * 50_000)"
+        f"for _ in range(100): cache.keep({KEY!r}, sys.argv[1].encode() * 50_000)"
     )
     writers = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "abc"]
     seen = set()

@@ -12,6 +12,7 @@ from lamina.core.provenance import argument_names, name_of, place_of, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.core.views import inherits_flag
+from lamina.devices.dispatched import visit
 from lamina.errors import ArgumentTypeError, NoGraph
 from lamina.explain.graphs import own_reader, torch_reader
 from lamina.explain.graphs.calls import Call, CallLog
@@ -69,17 +70,6 @@ def call_log() -> CallLog:
     return CallLog(next_stamp, register_module_forward_pre_hook, after)
 
 
-def tensors_in(value: Any, kind: type) -> list[Any]:
-    """The tensors in a nest of lists, tuples and dicts, in order."""
-    if isinstance(value, kind):
-        return [value]
-    if isinstance(value, dict):
-        return [tensor for part in value.values() for tensor in tensors_in(part, kind)]
-    if isinstance(value, list | tuple):
-        return [tensor for part in value for tensor in tensors_in(part, kind)]
-    return []
-
-
 def has_graph(tensor: Tensor) -> bool:
     """Whether a backward pass can begin at a tensor."""
     return tensor.requires_grad and not (tensor.grad_fn is None and inherits_flag(tensor))
@@ -87,7 +77,8 @@ def has_graph(tensor: Tensor) -> bool:
 
 def _roots(target: Any, frame: types.FrameType) -> Sequence[Tensor]:
     """The tensors to draw."""
-    found = tensors_in(target, Tensor)
+    found: list[Tensor] = []
+    visit(target, (Tensor,), found.append)
     place = place_of(frame.f_code, frame.f_lasti)
     if not found:
         raise ArgumentTypeError(

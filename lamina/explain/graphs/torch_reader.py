@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
+from lamina.devices.dispatched import visit
 from lamina.errors import NoGraph, Place
 from lamina.explain.graphs.assembly import assembled
 from lamina.explain.graphs.calls import (
@@ -78,13 +79,9 @@ def _call_log(torch: Any) -> CallLog:
 
 
 def _tensors_in(value: Any, torch: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [tensor for part in value for tensor in _tensors_in(part, torch)]
-    return []
+    found: list[Any] = []
+    visit(value, (torch.Tensor,), found.append)
+    return found
 
 
 @final
