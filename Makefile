@@ -17,6 +17,8 @@ conformance := $(SHARED)/conformance/opinfo_conformance.py
 axe := .venv/axe/package/axe.min.js
 axe_version := 4.14.1
 comma := ,
+# Tests of one file stay together: some files prepare what all of theirs need.
+in_parallel := -q -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench oracle browser clean
@@ -28,7 +30,7 @@ demo: .venv/test.stamp ## the leaf rules, then a classifier trained on handwritt
 	@.venv/bin/lamina demo
 
 test: .venv/test.stamp ## all tests that need no PyTorch, and every example in a docstring
-	@$(python) -m pytest -q
+	@$(python) -m pytest $(in_parallel)
 
 check: .venv/check.stamp ## lint, formatting, types, and a report of sizes
 	@$(python) -m ruff check
@@ -43,7 +45,7 @@ bench: .venv/test.stamp ## timings; beside PyTorch's once `make oracle` has inst
 	@echo "== lamina bench"; $(bench) -m lamina.cli bench
 
 oracle: .venv-oracle/oracle.stamp ## compare with the real PyTorch (installs it in .venv-oracle)
-	@$(oracle) -m pytest -q tests/oracle tests/codegen tests/compiler
+	@$(oracle) -m pytest $(in_parallel) tests/oracle tests/codegen tests/compiler
 ifneq ($(wildcard $(casebook) $(conformance)),)
 	@for cases in founding reports; do \
 	    echo "== casebook: $$cases"; \
