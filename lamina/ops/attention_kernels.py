@@ -132,7 +132,7 @@ def attend_by_blocks_backward(
     """
     batch, pair = batch_of(gradient, query, key, value, mask), batch_of(key, value)
     gradient = np.broadcast_to(gradient, (*batch, *gradient.shape[-2:]))
-    along = np.vecdot(gradient, result)
+    along = np.ascontiguousarray(np.vecdot(gradient, result))  # which lies as its operands do
     sums = np.broadcast_to(sums, along.shape).astype(query.dtype, order="C")
     slots = native_backward.slots_of(math.prod(pair), key.shape[-2])
     of_query = _room_like(query, (*batch, *query.shape[-2:]), slots)

@@ -119,6 +119,22 @@ def test_any_attention_and_its_gradients_are_its_formula(way, case):
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("layout", ["dense", "heads inside", "turned"])
+def test_gradients_of_results_that_are_moved_on(way, layout):
+    random = np.random.default_rng(0)
+    inputs = [laid_out(random.normal(size=(2, 3, 50, 8)), "heads inside") for _ in range(3)]
+    g = laid_out(random.normal(size=(2, 3, 50, 8)), layout)
+    _, weights = references.attention(*inputs, None, True, 0.5)
+    expected = references.attention_gradients(g, *inputs, weights, 0.5)
+    with by(way):
+        tensors = [lamina.from_numpy(array).requires_grad_() for array in inputs]
+        made = F.scaled_dot_product_attention(*tensors, is_causal=True, scale=0.5)
+        made.backward(lamina.from_numpy(g))
+    for tensor, gradient in zip(tensors, expected, strict=True):
+        near(tensor.grad.numpy(), gradient, 10.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_scores_far_apart_do_not_overflow(way, is_causal):
     random = np.random.default_rng(0)
