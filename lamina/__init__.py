@@ -164,8 +164,8 @@ newaxis = None
 if TYPE_CHECKING:
     from lamina import (
         accelerator, amp, backends, cpu, cuda, distributions, fft, func, hub, io, jit, linalg,
-        multiprocessing, nn, optim, random, serialization, signal, sparse, special, storage,
-        testing, utils,
+        multiprocessing, nn, optim, profiler, random, serialization, signal, sparse, special,
+        storage, testing, utils,
     )
     from lamina.amp.autocast_mode import (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache,
@@ -337,7 +337,7 @@ __all__ = [
     "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
     "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
     "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu",
-    "preserve_format", "prod", "progress", "promote_types", "put",
+    "preserve_format", "prod", "profiler", "progress", "promote_types", "put",
     "qr", "quantile",
     "rad2deg", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
     "randperm", "range", "ravel", "real", "reciprocal", "relu", "relu_", "remainder", "renorm",

@@ -25,6 +25,7 @@ NAMESPACES: Final = frozenset(
         "multiprocessing",
         "nn",
         "optim",
+        "profiler",
         "random",
         "serialization",
         "signal",

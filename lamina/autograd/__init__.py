@@ -1,6 +1,6 @@
 """The public face of the backward engine: `backward`, `grad`, modes, custom functions, checks.
 
-`functional` and `forward_ad` are loaded when they are first used.
+`functional`, `forward_ad` and `profiler` are loaded when they are first used.
 """
 
 from importlib import import_module
@@ -29,7 +29,7 @@ from lamina.autograd.variable import Variable
 from lamina.core.saved import SavedTensor
 
 if TYPE_CHECKING:
-    from lamina.autograd import forward_ad, functional
+    from lamina.autograd import forward_ad, functional, profiler
 
 __all__ = [
     "Function",
@@ -51,6 +51,7 @@ __all__ = [
     "inference_mode",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
@@ -59,6 +60,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "functional"):
+    if name in ("forward_ad", "functional", "profiler"):
         return import_module(f"lamina.autograd.{name}")
     raise AttributeError(f"module 'lamina.autograd' has no attribute {name!r}")

@@ -193,7 +193,9 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
             arrays[position] = value._array
         elif isinstance(value, list):
             arrays[position] = [item._array for item in value]
-    half = None
+    half, kernel = None, op.kernel
+    if door.is_watched and state.clock is not None:
+        kernel = state.clock.around_operation(op, tensors)
     recorder = current_recorder() if door.is_watched else None
     try:
         if recorder is not None:  # before their dtypes change: what is cast must be an input
@@ -211,7 +213,7 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
         by_name = dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
         # Infinities and NaNs are results like any other; NumPy would warn of them.
         with np.errstate(all="ignore"):
-            result = op.kernel(*arrays[: op.positional], **by_name)
+            result = kernel(*arrays[: op.positional], **by_name)
     except errors.LaminaError:
         raise
     except Exception as error:

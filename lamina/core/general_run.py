@@ -181,8 +181,11 @@ class GeneralRun:
 
     def _pull(self, node: Node, gradient: Any) -> Any:
         restore = None if self.recorder is None else lift_saved(node, self.recorder)
+        pull = node.pull
+        if state.clock is not None:
+            pull = state.clock.around(pull, node.name())
         try:
-            return node.pull(self.F, gradient)
+            return pull(self.F, gradient)
         except NoValues as error:
             raise blame.rule_without_values(node, error, self.place) from None
         finally:

@@ -34,6 +34,7 @@ class ThreadState(threading.local):
     duals: tuple[Any, ...] = ()  # the open levels of forward mode, the outermost first
     dual_level: Any = None  # the one of them that `forward_ad.dual_level` opened
     autocast: Any = None  # what casts the inputs of operations, inside autocast
+    clock: Any = None  # what times operations, inside a profiler
     run: Any = None  # the general backward pass that is under way, innermost
 
 

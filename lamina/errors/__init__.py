@@ -100,6 +100,7 @@ Each class is also the builtin exception that PyTorch raises, given in brackets:
     |-- L907  UnsafeFile (pickle.UnpicklingError)
     |-- L908  EmptyFile (EOFError)
     |-- L909  SaveFailed (RuntimeError)
+    |-- L910  ProfilerMisuse (AssertionError)
     |-- L911  MissingName (AttributeError)
     |-- L912  MissingImport (ImportError)
     |-- L913  MissingModule (ModuleNotFoundError)
@@ -132,6 +133,7 @@ from .extras import (
     FileFormatError,
     MissingExtra,
     NotSupported,
+    ProfilerMisuse,
     SaveFailed,
     UnsafeFile,
 )
@@ -344,6 +346,7 @@ CODES: dict[str, type[Diagnostic]] = {
     "L907": UnsafeFile,
     "L908": EmptyFile,
     "L909": SaveFailed,
+    "L910": ProfilerMisuse,
     "L911": MissingName,
     "L912": MissingImport,
     "L913": MissingModule,
@@ -443,6 +446,7 @@ __all__ = [
     "OutWithGrad",
     "OverlappingWrite",
     "Place",
+    "ProfilerMisuse",
     "RaggedData",
     "RequiresGradDtype",
     "ReshapeMismatch",

@@ -117,6 +117,24 @@ class DistributedError(LaminaError, RuntimeError):
 
 
 @final
+class ProfilerMisuse(LaminaError, AssertionError):
+    """A profiler is asked for what it has not timed, or told of steps that cannot be.
+
+    Its events are there when it has been stopped.
+
+    Fails:
+        made = torch.profiler.profile()
+        made.key_averages()
+    Works:
+        with torch.profiler.profile() as made:
+            torch.ones(2) * 2
+        made.key_averages()
+    """
+
+    code = "L910"
+
+
+@final
 class UnsafeFile(LaminaError, pickle.UnpicklingError):
     """A file names a class or function that loading does not use unless it is told to.
 
