@@ -156,7 +156,7 @@ from lamina.ops.view_writes import (
 )
 from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
-from lamina.late_names import HOMES as _HOMES, NAMESPACES as _NAMESPACES
+from lamina.late_names import HOMES as _HOMES, LEFT_OUT as _LEFT_OUT, NAMESPACES as _NAMESPACES
 from lamina.version import __version__
 
 newaxis = None
@@ -232,7 +232,10 @@ def __getattr__(name: str) -> _Any:
         functions = _importlib.import_module("lamina.ops.inplace_functions").INPLACE
         if name in functions:
             return functions[name]
-    raise AttributeError(f"module 'lamina' has no attribute {name!r}")
+    missing = f"module 'lamina' has no attribute {name!r}"
+    if name in _LEFT_OUT:
+        raise errors.MissingName(missing, help=[_LEFT_OUT[name]])
+    raise AttributeError(missing)
 
 
 def _graph_of(self: Tensor, *, values: _Any = False) -> _Any:

@@ -14,6 +14,7 @@ from lamina import errors
 from lamina.io import load as load_file
 
 __all__ = [
+    "HASH_REGEX",
     "download_url_to_file",
     "get_dir",
     "help",
@@ -28,11 +29,15 @@ HASH_REGEX: Final = re.compile(r"-([a-f0-9]*)\.")
 _folders: dict[str, str] = {}
 
 
+def _get_torch_home() -> str:
+    """The folder for caches: `$TORCH_HOME`, or `torch` in the user's cache."""
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder for what programs fetch themselves: `$TORCH_HOME/hub`, or as `set_dir` said."""
-    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    home = os.getenv("TORCH_HOME", os.path.join(cache, "torch"))
-    return _folders.get("hub") or os.path.join(os.path.expanduser(home), "hub")
+    return _folders.get("hub") or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["HOMES", "NAMESPACES"]
+__all__ = ["HOMES", "LEFT_OUT", "NAMESPACES"]
+
+_COMPLEX_HALF: Final = "complex numbers of two halves are left out: use torch.complex64"
+LEFT_OUT: Final = {"chalf": _COMPLEX_HALF, "complex32": _COMPLEX_HALF}
+"""Names of PyTorch's that Lamina does without, and what to use instead."""
 
 NAMESPACES: Final = frozenset(
     {
         "accelerator",
         "amp",
         "backends",
+        "compiler",
         "cpu",
         "cuda",
         "distributions",
@@ -18,6 +23,7 @@ NAMESPACES: Final = frozenset(
         "explain",
         "fft",
         "func",
+        "futures",
         "hub",
         "io",
         "jit",
@@ -56,6 +62,14 @@ _CHAPTERS: Final = {
     "lamina.explain": "summary why",
     "lamina.func": "vmap",
     "lamina.io": "load save",
+    "lamina.futures": "Future",
+    "lamina.ops.assertions": "_assert _assert_async",
+    "lamina.ops.positional": (
+        "affine_grid_generator binary_cross_entropy_with_logits constant_pad_nd "
+        "cosine_embedding_loss embedding frobenius_norm grid_sampler grid_sampler_2d "
+        "grid_sampler_3d hinge_embedding_loss kl_div margin_ranking_loss nuclear_norm "
+        "poisson_nll_loss triplet_margin_loss"
+    ),
     "lamina.ops.adaptive_pooling": "adaptive_avg_pool1d adaptive_max_pool1d",
     "lamina.ops.batch_normalization": "batch_norm instance_norm",
     "lamina.ops.convolution": (

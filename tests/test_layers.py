@@ -21,7 +21,7 @@ LAYERS = [
     | {"random", "cuda", "cpu", "amp", "backends", "testing", "distributions", "signal", "sparse"}
     | {"jit", "accelerator"}
     | {"serialization", "storage"}
-    | {"hub", "multiprocessing", "profiler"},
+    | {"hub", "multiprocessing", "profiler", "futures"},
     {"compiler", "explain", "doctor", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py
     {"cli", "demo", "bench", "explain_command", "graph_command", "torch_alias", "__main__"},

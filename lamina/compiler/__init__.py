@@ -5,13 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lamina.compiler.controls import (
+    allow_in_graph,
+    assume_constant_result,
+    cudagraph_mark_step_begin,
+    disable,
+    is_compiling,
+    is_dynamo_compiling,
+    is_exporting,
+    list_backends,
+    reset,
+)
 from lamina.compiler.function import CompiledFunction
 from lamina.compiler.module import CompiledModule
 from lamina.compiler.report import Report
 from lamina.errors import ArgumentTypeError
 from lamina.nn.module import Module
 
-__all__ = ["CompiledFunction", "CompiledModule", "Report", "compile"]
+__all__ = [
+    "CompiledFunction",
+    "CompiledModule",
+    "Report",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+]
 
 
 def compile(

@@ -5,6 +5,7 @@ from lamina.autograd.backward import backward_of
 from lamina.core.tensor import Tensor
 from lamina.ops import (
     by_python,
+    complex_numbers,
     conversion,
     data,
     deprecated,
@@ -42,6 +43,7 @@ Tensor.storage = storage.storage
 Tensor._typed_storage = storage.typed_storage
 Tensor.set_ = storage.set_
 Tensor.is_shared = storage.is_shared
+Tensor.share_memory_ = storage.share_memory_
 
 Tensor.bool = conversion.cast(dtypes.bool_, "bool")
 Tensor.byte = conversion.cast(dtypes.uint8, "byte")
@@ -54,6 +56,7 @@ Tensor.bfloat16 = conversion.cast(dtypes.bfloat16, "bfloat16")
 Tensor.float = conversion.cast(dtypes.float32, "float")
 Tensor.double = conversion.cast(dtypes.float64, "double")
 Tensor.cfloat = conversion.cast(dtypes.complex64, "cfloat")
+Tensor.chalf = complex_numbers.no_complex_half
 Tensor.cdouble = conversion.cast(dtypes.complex128, "cdouble")
 
 Tensor.new_tensor = data.new_tensor

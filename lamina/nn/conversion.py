@@ -168,7 +168,7 @@ class Conversion:
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def share_memory(self) -> Self:
-        """Move every tensor into memory that other processes can see."""
+        """Ask every tensor for memory that other processes see, which is refused."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def train(self, mode: bool = True) -> Self:

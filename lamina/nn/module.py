@@ -21,6 +21,7 @@ from lamina.errors import ArgumentTypeError, MissingAttribute, ModuleNotInitiali
 from lamina.nn.conversion import Conversion
 from lamina.nn.hooks import EVERYWHERE, HookMethods, call_with_hooks
 from lamina.nn.parameter import Buffer, Parameter
+from lamina.nn.registration import registered
 from lamina.nn.state_dict import StateDictMethods
 from lamina.nn.traversal import Traversal
 
@@ -149,6 +150,8 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                 f"cannot assign a non-leaf Tensor to parameter '{name}': a parameter is trained "
                 "itself. To compute it from another tensor, do so in forward()"
             )
+        if param is not None:
+            param = registered("parameter", self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -172,7 +175,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -188,7 +191,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                 if isinstance(module, type)
                 else (),
             )
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a child module: another name of `add_module`."""
@@ -244,7 +247,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._forget(name, "_modules", "module")
-            own["_modules"][name] = value
+            own["_modules"][name] = registered("module", self, name, value)
         elif is_tensor and isinstance(value, Buffer):
             self._forget(name, "_buffers", "buffer")
             self.register_buffer(name, value, value.persistent)
@@ -261,7 +264,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                     "(torch.nn.Module or None expected)",
                     help=[f"`del module.{name}` first, to use the name for something else"],
                 )
-            own["_modules"][name] = None
+            own["_modules"][name] = registered("module", self, name, None)
         elif name in own["_buffers"]:
             if value is not None and not is_tensor:
                 raise ArgumentTypeError(
@@ -269,7 +272,7 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
                     "(torch.nn.Buffer, torch.Tensor or None expected)",
                     help=[f"make it a tensor: `torch.tensor(...)`; or `del module.{name}` first"],
                 )
-            own["_buffers"][name] = value
+            own["_buffers"][name] = registered("buffer", self, name, value)
         else:
             object.__setattr__(self, name, value)
             if _looks_trainable(value):

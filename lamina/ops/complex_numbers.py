@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.arguments import takes_tensors
+from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import KEEP, TO_FLOAT, offer, raw
@@ -276,3 +277,16 @@ def resolve_conj(input: Any) -> Any:
 def resolve_neg(input: Any) -> Any:
     """The tensor itself: negatives are computed at once here."""
     return input
+
+
+def no_complex_half(self: Any, memory_format: Any = None) -> Any:
+    """Refused: there are no complex numbers of two halves.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise errors.NotSupported(
+        "chalf: torch.complex32, complex numbers of two halves, is left out",
+        [(this_place(), "called here")],
+        ["use complex64: `x.cfloat()`"],
+    )

@@ -22,7 +22,8 @@ __all__ = ["Clock", "record_function"]
 
 # What tells several forms of one operation apart in the catalogue: `sum_all`, `pow_number`.
 _FORM: Final = re.compile(
-    "(_all|_along|_(of_|with_)?number|_tensors?|_in_place|_stable|_scaled|_dims?|_src|_value|_floor"
+    "(_all|(?<=max)_along|(?<=min)_along|(?<=median)_along|_(of_|with_)?number|_tensors?"
+    "|_in_place|_stable|_scaled|_dims?|_src|_value|_floor"
     "|_trunc|_decimals|_of_batch|_of_matrix|_of_vector|_without_bias|_with_fixed_statistics)+$"
 )
 

@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterable
 
 from lamina import errors
+from lamina.late_names import LEFT_OUT
 from lamina.torch_alias import pytorch, sources
 from lamina.torch_alias.asking import is_from_import, place_outside
 
@@ -55,6 +56,8 @@ def _repairs(module: str, name: str) -> list[str]:
     homes = [home for home in _HOMES if sources.find(home, name) is not sources.ABSENT]
     similar = nearest(name, sources.names(module))
     help = [f"it is here: {_listed([f'{home}.{name}' for home in homes])}"] if homes else []
+    if module == "torch" and name in LEFT_OUT:
+        return [LEFT_OUT[name]]
     if similar:
         help.append(f"the nearest: {_listed([f'{module}.{found}' for found in similar])}")
     return help

@@ -90,4 +90,6 @@ def names(name: str) -> list[str]:
 
 def takes_settings(name: str) -> bool:
     """Whether programs assign to the names in a module, as in `torch.backends.cudnn`."""
-    return name.startswith(("torch.backends", "torch._dynamo", "torch.compiler.config"))
+    return name.startswith(
+        ("torch.backends", "torch._dynamo", "torch._inductor.config", "torch.compiler.config")
+    )

@@ -40,7 +40,7 @@ def modules(package):
         if found.ispkg and not found.name.startswith((*LEFT_OUT, *PRIVATE)):
             inner = loaded(found.name)
             yield from modules(inner) if inner else ()
-        elif found.name in (*TOPS, "torch._dynamo", "torch.utils.data._utils"):
+        elif found.name in (*TOPS, "torch._dynamo", "torch._inductor", "torch.utils.data._utils"):
             for below in pkgutil.iter_modules(loaded(found.name).__path__, found.name + "."):
                 if not below.name.rpartition(".")[2].startswith("_"):
                     yield below.name

@@ -243,10 +243,10 @@ def test_pickles_do_not_depend_on_the_alias(alias):
 def test_a_missing_function_is_not_taken_for_the_module_of_its_name(alias, monkeypatch):
     names = pytorch.names
     monkeypatch.setattr(
-        pytorch, "names", lambda path: names(path) | ({"onnx"} if path == "torch" else set())
+        pytorch, "names", lambda path: names(path) | ({"export"} if path == "torch" else set())
     )
-    with pytest.raises(ImportError, match="cannot import name 'onnx'"):
-        from torch import onnx  # noqa: F401
+    with pytest.raises(ImportError, match="cannot import name 'export'"):
+        from torch import export  # noqa: F401
 
 
 def test_every_module_of_pytorchs_can_be_imported(alias):

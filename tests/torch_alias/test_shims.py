@@ -85,3 +85,31 @@ def test_configuration_is_text(alias):
 
     assert "NumPy" in torch.__config__.show()
     assert str(lamina.get_num_threads()) in torch.__config__.parallel_info()
+
+
+def test_switches_of_the_compiler_are_kept(alias):
+    import torch
+    import torch._dynamo
+    import torch._inductor.config
+
+    torch._inductor.config.coordinate_descent_tuning = True
+    torch._inductor.config.triton.unique_kernel_names = False
+    assert torch._inductor.config.coordinate_descent_tuning is True
+    torch._inductor.config.coordinate_descent_tuning = False
+    torch._dynamo.config.suppress_errors = True
+    compiled = torch.compile(torch.nn.Linear(1, 1))
+    assert isinstance(compiled, torch._dynamo.OptimizedModule)
+    assert torch._C._jit_set_profiling_mode(False) is False
+    assert torch.onnx.is_in_onnx_export() is False
+
+
+def test_what_is_left_out_says_what_to_use(alias):
+    import torch
+
+    with pytest.raises(AttributeError, match=r"use torch\.complex64"):
+        torch.complex32  # noqa: B018
+    assert not hasattr(lamina, "complex32")
+    with pytest.raises(NotImplementedError, match=r"x\.cfloat"):
+        torch.ones(1).chalf()
+    with pytest.raises(NotImplementedError, match="copies tensors"):
+        torch.nn.Linear(1, 1).share_memory()

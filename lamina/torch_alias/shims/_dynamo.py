@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from lamina.torch_alias.shims.compiler import (
+from lamina.compiler.controls import (
     allow_in_graph,
     assume_constant_result,
     disable,
@@ -13,8 +13,10 @@ from lamina.torch_alias.shims.compiler import (
     list_backends,
     reset,
 )
+from lamina.compiler.module import CompiledModule as OptimizedModule
 
 __all__ = [
+    "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
     "config",
@@ -26,7 +28,10 @@ __all__ = [
     "reset",
 ]
 
-config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False)
+config = SimpleNamespace(
+    cache_size_limit=8, capture_dynamic_output_shape_ops=False, capture_scalar_outputs=False,
+    suppress_errors=False, verbose=False,
+)  # fmt: skip
 
 
 def graph_break(msg: str = "") -> None:

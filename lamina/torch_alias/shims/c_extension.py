@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["_get_tracing_state", "_log_api_usage_once"]
+from lamina.errors import LinAlgError as _LinAlgError
+
+__all__ = [
+    "_LinAlgError",
+    "_get_tracing_state",
+    "_jit_can_fuse_on_cpu",
+    "_jit_can_fuse_on_gpu",
+    "_jit_override_can_fuse_on_cpu",
+    "_jit_override_can_fuse_on_gpu",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_texpr_fuser_enabled",
+    "_log_api_usage_once",
+]
 
 
 def _get_tracing_state() -> None:
@@ -11,3 +24,38 @@ def _get_tracing_state() -> None:
 
 def _log_api_usage_once(*names: str) -> None:
     """Nothing: usage is not counted."""
+
+
+# Switches of TorchScript's executor, which Lamina does not have: accepted, and nothing changes.
+
+
+def _jit_set_profiling_executor(enabled: bool) -> bool:
+    """False, as before: there is no such executor."""
+    return False
+
+
+def _jit_set_profiling_mode(enabled: bool) -> bool:
+    """False, as before: there is no such mode."""
+    return False
+
+
+def _jit_override_can_fuse_on_cpu(enabled: bool) -> None:
+    """Nothing: scripts are run as Python."""
+
+
+def _jit_override_can_fuse_on_gpu(enabled: bool) -> None:
+    """Nothing: scripts are run as Python."""
+
+
+def _jit_set_texpr_fuser_enabled(enabled: bool) -> None:
+    """Nothing: scripts are run as Python."""
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """False: scripts are run as Python."""
+    return False
+
+
+def _jit_can_fuse_on_gpu() -> bool:
+    """False: scripts are run as Python."""
+    return False

@@ -1,16 +1,13 @@
-"""`torch.compiler`: what programs ask of the compiler beside `compile` itself."""
+"""What programs ask of the compiler beside `compile` itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from lamina.compiler import compile
-
 __all__ = [
     "allow_in_graph",
     "assume_constant_result",
-    "compile",
     "cudagraph_mark_step_begin",
     "disable",
     "is_compiling",

@@ -1,0 +1,1 @@
+"""`torch._inductor`: PyTorch's code generator, whose settings programs may write."""
