@@ -34,6 +34,8 @@ max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nll_loss nll_loss
 prod_all reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d
 smooth_l1_loss soft_margin_loss traces triangular_solve view_as_complex
 """
+# In PyTorch a state is made by many operations, which promote.
+_WIDEST: Final = "lstm_gates gru_gates"
 # PyTorch's lists for CUDA are in its documentation: https://docs.pytorch.org/docs/2.13/amp.html
 _CUDA_LOW: Final = _PRODUCTS + "addmv addr mv"
 _CUDA_FLOAT32: Final = """
@@ -43,12 +45,13 @@ nll_loss_2d huber_loss mse_loss smooth_l1_loss soft_margin_loss multilabel_margi
 multi_margin_loss binary_cross_entropy_with_logits ctc_loss dist cdist logsumexp prod prod_all
 softmax log_softmax cumprod cumsum sum sum_all
 """
-_CUDA_WIDEST: Final = """
+_CUDA_WIDEST: Final = f"""
+{_WIDEST}
 addcdiv addcmul atan2 linalg_cross dot vdot grid_sampler_2d_reading
 grid_sampler_3d_reading index_put scatter_add
 """
 _LISTS: Final = {
-    "cpu": (_CPU_LOW, _CPU_FLOAT32, ""),
+    "cpu": (_CPU_LOW, _CPU_FLOAT32, _WIDEST),
     "cuda": (_CUDA_LOW, _CUDA_FLOAT32, _CUDA_WIDEST),
 }
 

@@ -184,8 +184,9 @@ def directions_for(op, sample):
     return found
 
 
-# Singular vectors have a sign that is nobody's choice; PyTorch drops the tangent of products here.
-APART = {"linalg_svd", "scatter_reduce"}
+# Singular vectors have a sign that is nobody's choice; PyTorch drops the tangent of products in
+# the second, and takes the tangent of a whole matrix for that of its triangle in the third.
+APART = {"linalg_svd", "scatter_reduce", "triangular_solve"}
 DIFFERENTIABLE = [n for n in WITH_SAMPLES if catalogue[n].is_differentiable and n not in APART]
 
 
