@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from lamina.core.tensor import Tensor
-from lamina.distributions import constraints
 from lamina.distributions.cauchy import Cauchy
-from lamina.distributions.transformed_distribution import TransformedDistribution
-from lamina.distributions.transforms import AbsTransform
-from lamina.ops.comparison import where
-from lamina.ops.creation import full_like, zeros_like
-from lamina.ops.data import as_tensor
+from lamina.distributions.folded import Folded
+from lamina.ops.creation import full_like
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Folded):
     r"""The distribution of |x| where x is Cauchy distributed with median 0.
 
     Args:
@@ -29,19 +25,9 @@ class HalfCauchy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-    base_dist: Cauchy
-
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         base = Cauchy(0, scale, validate_args=False)
-        super().__init__(base, AbsTransform(), validate_args=validate_args)
-
-    @property
-    def scale(self) -> Tensor:
-        """The scale of x."""
-        return self.base_dist.scale
+        super().__init__(base, validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -49,33 +35,6 @@ class HalfCauchy(TransformedDistribution):
         return full_like(self.scale, math.inf)
 
     @property
-    def mode(self) -> Tensor:
-        """0."""
-        return zeros_like(self.scale)
-
-    @property
     def variance(self) -> Tensor:
         """Infinite."""
         return self.base_dist.variance
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
-        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
-        twice = self.base_dist.log_prob(value) + math.log(2)
-        return where(value >= 0, twice, -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a number below `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """The number below which one lies with probability `value`."""
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        """That of x, less log 2."""
-        return self.base_dist.entropy() - math.log(2)
