@@ -94,7 +94,8 @@ class Program:
                 tensor = made[id(result)]
                 tensor._node, tensor._requires_grad = used_up_node(place, next_stamp()), True
             return
-        edges = tuple([_edge_to(source.tensor(tensors)) for source in backward.targets])
+        targets = [source.tensor(tensors) for source in backward.targets]
+        edges = tuple([None if target is None else root_edge(target) for target in targets])
         node = new_node(place, next_stamp(), edges, len(results))
         node.context = backward.context
         kept = found[len(found) - self.parts.kept :]
@@ -104,10 +105,3 @@ class Program:
             tensor = made[id(result)]
             tensor._requires_grad, tensor._origin = True, None
             tensor._node = node if len(results) == 1 else OutputEdge(node, result.output or 0)
-
-
-def _edge_to(target: Tensor | None) -> Any:
-    """Where the gradient of a tensor goes."""
-    if target is None or (target._node is None and target._view is None):
-        return target
-    return root_edge(target)

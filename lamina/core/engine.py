@@ -36,7 +36,8 @@ ndarray: Final = np.ndarray
 
 def root_edge(tensor: Tensor) -> Any:
     """Where a backward pass from a tensor starts."""
-    refresh(tensor)
+    if tensor._view is not None:
+        refresh(tensor)
     return tensor if tensor._node is None else tensor._node
 
 

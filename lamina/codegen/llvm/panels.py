@@ -12,12 +12,10 @@ from collections.abc import Callable
 from typing import Final, final
 
 from lamina.codegen.graph import Graph, Node, View
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
 from lamina.codegen.llvm.moving import Mover
 from lamina.codegen.llvm.products import LEAST_PRODUCTS, Share
-
-MANY_REGISTERS: Final = 64
-"""Bytes of the vectors of machines that have 32 registers for them, and not 16."""
 
 
 @final
@@ -83,7 +81,7 @@ class PanelProduct:
 
     def _height(self) -> int:
         """Rows of a tile: as even as possible, and few enough for the sums to be in registers."""
-        most = 12 if self._width * self._item >= MANY_REGISTERS else 4
+        most = heights_of(self._width * self._item)[0]
         rows = self.out.shape[0]
         return -(-rows // -(-rows // most))
 
