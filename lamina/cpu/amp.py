@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from lamina import amp, dtypes
-from lamina.core.warning import warn
+from lamina.amp.older_names import OlderGradScaler, warn_of_older_name
 
 __all__ = ["GradScaler", "autocast"]
-
-
-def _deprecated(name: str) -> None:
-    warn(
-        f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use "
-        f"`torch.amp.{name}('cpu', args...)` instead.",
-        FutureWarning,
-    )
 
 
 class autocast(amp.autocast):
@@ -25,20 +17,11 @@ class autocast(amp.autocast):
         dtype: dtypes.dtype = dtypes.bfloat16,
         cache_enabled: bool = True,
     ) -> None:
-        _deprecated("autocast")
+        warn_of_older_name("cpu", "autocast")
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
+class GradScaler(OlderGradScaler):
     """`lamina.amp.GradScaler("cpu", ...)`."""
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        _deprecated("GradScaler")
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    of_device = "cpu"

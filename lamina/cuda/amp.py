@@ -6,17 +6,9 @@ import functools
 from typing import Any
 
 from lamina import amp, dtypes
-from lamina.core.warning import warn
+from lamina.amp.older_names import OlderGradScaler, warn_of_older_name
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
-
-
-def _deprecated(name: str) -> None:
-    warn(
-        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
-        f"`torch.amp.{name}('cuda', args...)` instead.",
-        FutureWarning,
-    )
 
 
 class autocast(amp.autocast):
@@ -28,34 +20,23 @@ class autocast(amp.autocast):
         dtype: dtypes.dtype = dtypes.float16,
         cache_enabled: bool = True,
     ) -> None:
-        _deprecated("autocast")
+        warn_of_older_name("cuda", "autocast")
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
+class GradScaler(OlderGradScaler):
     """`lamina.amp.GradScaler("cuda", ...)`."""
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        _deprecated("GradScaler")
-        super().__init__(
-            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        )
+    of_device = "cuda"
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: dtypes.dtype | None = None) -> Any:
     """`lamina.amp.custom_fwd` for CUDA devices."""
-    _deprecated("custom_fwd")
+    warn_of_older_name("cuda", "custom_fwd")
     return functools.partial(amp.custom_fwd, device_type="cuda")(fwd, cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
     """`lamina.amp.custom_bwd` for CUDA devices."""
-    _deprecated("custom_bwd")
+    warn_of_older_name("cuda", "custom_bwd")
     return amp.custom_bwd(bwd, device_type="cuda")
