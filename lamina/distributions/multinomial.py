@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
 from lamina.distributions import constraints
 from lamina.distributions.binomial import Binomial
-from lamina.distributions.categorical import Categorical
-from lamina.distributions.distribution import Distribution
+from lamina.distributions.over_categories import OverCategories
 from lamina.distributions.utils import broadcast_all
 from lamina.ops.creation import ones_like
 from lamina.ops.data import tensor
@@ -19,7 +18,7 @@ from lamina.ops.gamma_function import lgamma
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(OverCategories):
     r"""The multinomial distribution: how often each of K categories comes in n draws, $P(x) =
     \frac{n!}{\prod_k x_k!} \prod_k p_k^{x_k}$.
 
@@ -34,10 +33,6 @@ class Multinomial(Distribution):
     tensor([1., 3.])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
     total_count: int
 
     def __init__(
@@ -49,39 +44,18 @@ class Multinomial(Distribution):
                 "inhomogeneous total_count is not supported", [(this_place(), "made here")]
             )
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
+        super().__init__(probs, logits, validate_args)
         self._binomial = Binomial(total_count=total_count, probs=self.probs)
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     def _expand_rest(self, new: Any, batch: Any) -> None:
+        super()._expand_rest(new, batch)
         new.total_count = self.total_count
-        new._categorical = self._categorical.expand(batch)
         new._binomial = self._binomial.expand(batch + self._event_shape)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
         """Vectors of counts with sum n (smaller sums are let through)."""
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from lamina.core.tensor import Tensor
 from lamina.distributions import constraints
-from lamina.distributions.categorical import Categorical
-from lamina.distributions.distribution import Distribution
+from lamina.distributions.over_categories import OverCategories
 from lamina.nn.functional import one_hot
 from lamina.ops.creation import eye
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OverCategories):
     r"""The categorical distribution over vectors with a single 1: $P(e_k) = p_k$.
 
     Args:
@@ -27,41 +26,13 @@ class OneHotCategorical(Distribution):
     tensor([0., 1.])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
     support = constraints.one_hot
     has_enumerate_support = True
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
-
-    def _expand_rest(self, new: Any, batch: Any) -> None:
-        new._categorical = self._categorical.expand(batch)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+        super().__init__(probs, logits, validate_args)
 
     @property
     def mean(self) -> Tensor:

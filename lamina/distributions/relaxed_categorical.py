@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from lamina.core.tensor import Tensor
 from lamina.distributions import constraints
-from lamina.distributions.categorical import Categorical
-from lamina.distributions.distribution import Distribution
+from lamina.distributions.over_categories import OverCategories
 from lamina.distributions.transformed_distribution import TransformedDistribution
 from lamina.distributions.transforms import ExpTransform
 from lamina.distributions.utils import broadcast_all, clamp_probs
@@ -17,7 +16,7 @@ from lamina.ops.random import rand
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OverCategories):
     r"""The logarithms of a `RelaxedOneHotCategorical`: $x = \log \mathrm{softmax}((\log p +
     g) / t)$ with Gumbel distributed g (Maddison, Mnih and Teh 2017; Jang, Gu and Poole 2017).
 
@@ -32,10 +31,6 @@ class ExpRelaxedCategorical(Distribution):
     torch.Size([3])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
     support = constraints.real_vector
     has_rsample = True
 
@@ -43,33 +38,12 @@ class ExpRelaxedCategorical(Distribution):
         self, temperature: Any, probs: Any = None, logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
-        self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def _expand_rest(self, new: Any, batch: Any) -> None:
+        super()._expand_rest(new, batch)
         new.temperature = self.temperature
-        new._categorical = self._categorical.expand(batch)
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        """Logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Random vectors of logarithms."""
