@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from typing import Any, Final, NamedTuple, final
 
+from lamina.core.living import living
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.tensor import Tensor, set_array
 from lamina.core.versions import INFERENCE, next_stamp
@@ -80,9 +80,7 @@ class Existing:
         # Those known first, in their order: the collector's differs from process to process, and
         # with the order of results the text of the program would.
         found = {id(tensor): tensor for tensor in known}
-        found |= {
-            id(t): t for t in gc.get_objects() if issubclass(type(t), Tensor) and _is_whole(t)
-        }
+        found |= {id(tensor): tensor for tensor in living(Tensor) if _is_whole(tensor)}
         self._own = {id(tensor) for tensor in known}
         if threading.active_count() == 1:
             self._own = set(found)

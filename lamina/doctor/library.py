@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
+from lamina.core.living import living, living_modules
 from lamina.core.provenance import place_of
 from lamina.doctor.events import Events
 from lamina.errors import Place
@@ -49,7 +49,7 @@ class Library(ABC):
 
     @abstractmethod
     def nodes_behind(self, tensor: Any) -> list[Any]:
-        """The nodes that a tensor comes from, as far as a look at some thousands shows."""
+        """The nodes of the operations behind a tensor, newest first; some thousands at most."""
 
     @abstractmethod
     def node_place(self, node: Any) -> Place | None:
@@ -105,25 +105,17 @@ class Library(ABC):
         """Where the user's program is."""
         return self.place_of(self.position())
 
+    def tensors(self) -> list[Any]:
+        """All tensors that exist, but for parameters and other classes made from tensors."""
+        return [found for found in living(self.tensor_type) if type(found) is self.tensor_type]
+
     def modules(self) -> list[Any]:
         """All modules that exist."""
-        kind = self.module_type
-        return [found for found in gc.get_objects() if issubclass(type(found), kind)]
+        return living_modules(self.module_type)
 
     def gradient(self, tensor: Any) -> Any:
         """The elements of a leaf's gradient; None if they cannot be had."""
         return self.values(tensor.grad)
-
-
-def walked(start: Any, following: Callable[[Any], list[Any]]) -> list[Any]:
-    """All nodes that lead on from one, itself included, nearest first."""
-    found, seen = [start], {id(start)}
-    for node in found:
-        for other in following(node):
-            if id(other) not in seen and len(found) < MOST_NODES:
-                seen.add(id(other))
-                found.append(other)
-    return found
 
 
 def step_hooks(events: Events) -> tuple[Callable[..., None], Callable[..., None]]:

@@ -9,19 +9,17 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core import records
-from lamina.core.blame.words import name_of_object, node_place, op_word
+from lamina.core.blame.words import name_of_object, node_place, nodes_behind, op_word
 from lamina.core.modes import state
-from lamina.core.node import OutputEdge
 from lamina.core.provenance import here
-from lamina.core.saved import KeptResult
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.doctor.events import Events
-from lamina.doctor.library import Library, step_hooks, walked
+from lamina.doctor.library import MOST_NODES, Library, step_hooks
 from lamina.errors import Place
 from lamina.explain import Cause, Explanation
 from lamina.explain.answer import explanation_of
-from lamina.explain.graphs.kept import Keeping
+from lamina.explain.graphs.kept import Keeping, kept_arrays
 from lamina.nn import Module
 from lamina.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from lamina.optim.optimizer import (
@@ -76,7 +74,8 @@ class OwnLibrary(Library):
         return tensor._node is not None
 
     def nodes_behind(self, tensor: Any) -> list[Any]:
-        return [] if tensor._node is None else walked(_node_of(tensor._node), _next_of)
+        found = nodes_behind(tensor._node, limit=MOST_NODES)
+        return sorted(found, key=self.age, reverse=True)
 
     def node_place(self, node: Any) -> Place | None:
         return node_place(node)
@@ -94,7 +93,7 @@ class OwnLibrary(Library):
 
     def hidden_nan(self, root: Any) -> tuple[str, Place] | None:
         for node in reversed(self.nodes_behind(root)):
-            if op_word(node) in _WITH_DOMAINS and any(map(_has_nan, _kept_arrays(node))):
+            if op_word(node) in _WITH_DOMAINS and any(map(_has_nan, kept_arrays(node))):
                 return op_word(node), node_place(node)
         return None
 
@@ -130,20 +129,5 @@ class OwnLibrary(Library):
         return None if position is None else self.place_of(position)
 
 
-def _kept_arrays(node: Any) -> list[Any]:
-    saved = node.saved if node.saved.__class__ is tuple else ()
-    found = [entry.array if entry.__class__ is KeptResult else entry for entry in saved]
-    return [entry._array if isinstance(entry, Tensor) else entry for entry in found]
-
-
 def _has_nan(array: Any) -> bool:
     return array.__class__ is np.ndarray and array.dtype.kind == "f" and bool(np.isnan(array).any())
-
-
-def _node_of(edge: Any) -> Any:
-    return edge.node if edge.__class__ is OutputEdge else edge
-
-
-def _next_of(node: Any) -> list[Any]:
-    nodes = [_node_of(edge) for edge in node.next]
-    return [other for other in nodes if other is not None and not isinstance(other, Tensor)]

@@ -16,10 +16,10 @@ import numpy as np
 from lamina.core.names import name_of
 from lamina.core.provenance import internal_files
 from lamina.doctor.events import Events
-from lamina.doctor.library import Library, step_hooks, walked
+from lamina.doctor.library import MOST_NODES, Library, step_hooks
 from lamina.errors import Place
 from lamina.explain import Cause, Explanation
-from lamina.explain.foreign import explain_foreign
+from lamina.explain.foreign import explain_foreign, operations_behind
 
 _WORTH_SAYING: Final = frozenset(
     {Cause.NOT_REACHED, Cause.FROZEN, Cause.INTEGER_DTYPE, Cause.ZERO_GRADIENT}
@@ -104,7 +104,7 @@ class TorchLibrary(Library):
         return tensor.grad_fn is not None
 
     def nodes_behind(self, tensor: Any) -> list[Any]:
-        return [] if tensor.grad_fn is None else walked(tensor.grad_fn, _next_of)
+        return sorted(operations_behind(tensor, MOST_NODES), key=self.age, reverse=True)
 
     def node_place(self, node: Any) -> Place | None:
         return None
@@ -143,8 +143,3 @@ class TorchLibrary(Library):
 
     def built_at(self, optimizer: Any) -> Place | None:
         return None
-
-
-def _next_of(node: Any) -> list[Any]:
-    found = [other for other, _ in node.next_functions if other is not None]
-    return [other for other in found if other.next_functions]

@@ -178,7 +178,7 @@ def _computed(subject: ForeignSubject) -> Explanation:
     tensor, node = subject.tensor, subject.tensor.grad_fn
     leaves = leaves_behind(tensor)
     names = subject.names_of(leaves)
-    history = _history(node, names)
+    history = _history(subject, names)
     if tensor.retains_grad:
         state = "holds" if tensor.grad is not None else "will hold, after a backward pass,"
         return explained(
@@ -208,9 +208,9 @@ def _computed(subject: ForeignSubject) -> Explanation:
     )
 
 
-def _history(node: Any, names: list[str]) -> list[Any]:
+def _history(subject: ForeignSubject, names: list[str]) -> list[Any]:
     """The names of the nodes, oldest first, as a remark; nothing where there is just one."""
-    nodes = [one for one in nodes_behind(node) if not hasattr(one, "variable")]
+    nodes = operations_behind(subject.tensor)
     if len(nodes) < 2:
         return []
     nodes.sort(key=lambda one: one._sequence_nr())
@@ -219,12 +219,12 @@ def _history(node: Any, names: list[str]) -> list[Any]:
     return [(None, f"it came about{start} by: {', '.join(shown)}")]
 
 
-def nodes_behind(node: Any) -> list[Any]:
-    """All nodes of PyTorch's that one leads to, itself included."""
+def nodes_behind(node: Any, limit: int = NODES_LOOKED_AT) -> list[Any]:
+    """The nodes of PyTorch's that one leads to, itself included."""
     found: list[Any] = []
     seen: set[Any] = set()
     waiting = [node]
-    while waiting and len(found) < NODES_LOOKED_AT:
+    while waiting and len(found) < limit:
         one = waiting.pop()
         if one is None or one in seen:
             continue
@@ -232,6 +232,11 @@ def nodes_behind(node: Any) -> list[Any]:
         found.append(one)
         waiting.extend(following for following, _ in one.next_functions)
     return found
+
+
+def operations_behind(tensor: Any, limit: int = NODES_LOOKED_AT) -> list[Any]:
+    """The nodes of the operations that a tensor of PyTorch's was computed by."""
+    return [node for node in nodes_behind(tensor.grad_fn, limit) if not hasattr(node, "variable")]
 
 
 def leaves_behind(tensor: Any) -> list[Any]:

@@ -1,7 +1,6 @@
 """Who holds a tensor: modules, optimizers, and nodes of live graphs.
 
-Nothing is recorded for these questions; the garbage collector knows the answers. A search takes
-some tens of milliseconds and happens only when somebody asks.
+Nothing is recorded for these questions; the garbage collector knows the answers (`core/living.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import gc
 from typing import Any, NamedTuple
 
 from lamina.core import records
+from lamina.core.living import living_modules
 from lamina.core.node import Node, OutputEdge
 from lamina.core.provenance import place_of
 from lamina.core.tensor import Tensor
@@ -35,20 +35,15 @@ class Holding(NamedTuple):
         return None if known is None else place_of(*known)
 
 
-def live_modules() -> list[Module]:
-    """All modules that exist."""
-    return [found for found in gc.get_objects() if issubclass(type(found), Module)]
-
-
 def holding_of(tensor: Tensor) -> Holding | None:
     """How a module holds a tensor: in a way that it does not register, if there is one."""
-    modules = live_modules()
+    modules: list[Module] = living_modules(Module)
     owner = None
     for module in modules:
-        for name, parameter in vars(module).get("_parameters", {}).items():
+        for name, parameter in module._parameters.items():
             if parameter is tensor:
                 owner = Holding(module, name, "parameter", False)
-        for name, buffer in vars(module).get("_buffers", {}).items():
+        for name, buffer in module._buffers.items():
             if buffer is tensor:
                 return Holding(module, name, "buffer", False)
     if owner is not None:

@@ -7,12 +7,14 @@ from typing import Any
 from lamina.core import records
 from lamina.core.blame import reading, repairs
 from lamina.core.blame.words import made_at
+from lamina.core.living import living_modules
 from lamina.core.provenance import place_of
 from lamina.errors.places import Note
 from lamina.explain.causes import Cause
 from lamina.explain.explanation import Explanation, explained
-from lamina.explain.holders import Holding, held_by, live_modules, optimizers_with
+from lamina.explain.holders import Holding, held_by, optimizers_with
 from lamina.explain.subject import Subject
+from lamina.nn import Module
 
 DEPTH = 20
 """How far up a tree of modules to look."""
@@ -153,11 +155,9 @@ def _more(optimizer: Any, name: str) -> str:
 
 def _optimizer_of_siblings(holding: Holding) -> Any:
     """An optimizer that has other parameters of the same module or of one around it."""
-    top = holding.module
+    top, modules = holding.module, living_modules(Module)
     for _ in range(DEPTH):
-        parent = next(
-            (m for m in live_modules() if any(c is top for c in m._modules.values())), None
-        )
+        parent = next((m for m in modules if any(c is top for c in m._modules.values())), None)
         if parent is None:
             break
         top = parent

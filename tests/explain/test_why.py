@@ -310,6 +310,25 @@ def test_cause_place_and_repair(cause, source, asked, culprit, repair):
     assert "^" in text
 
 
+def test_modules_whose_constructor_failed_early_do_not_matter():
+    left = []
+
+    class Early(lamina.nn.Module):
+        def __init__(self):
+            left.append(self)
+            self.weight = lamina.nn.Parameter(lamina.ones(1))
+
+    with pytest.raises(AttributeError, match="before Module"):
+        Early()
+    lin = lamina.nn.Linear(1, 1)
+    lamina.optim.SGD(lin.parameters(), lr=0.5)
+    assert why(lin.weight).cause is Cause.BACKWARD_NOT_RUN
+    kept = lamina.optim.SGD([lin.bias], lr=0.5)
+    assert why(lin.weight).cause is Cause.OPTIMIZER_LACKS_PARAMETER
+    assert kept.param_groups[0]["params"][0] is lin.bias
+    assert lin.weight.graph() is not None
+
+
 def test_a_loss_tells_whether_a_leaf_is_reached():
     w = lamina.ones(2, requires_grad=True)
     v = lamina.ones(2, requires_grad=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any, Final, final
 
 from lamina.doctor.events import Check
@@ -27,17 +26,12 @@ class CarriedGraphCheck(Check):
         if self._is_done or len(self._ages) not in LOOKS:
             return
         before_last, last = self._ages[-3], self._ages[-2]
-        for tensor in self._computed():
+        for tensor in filter(self._library.is_computed, self._library.tensors()):
             ages = [self._library.age(node) for node in self._library.nodes_behind(tensor)]
             if max(ages) > last and min(ages) < before_last:
                 self._is_done = True
                 self._report(tensor)
                 return
-
-    def _computed(self) -> list[Any]:
-        kind = self._library.tensor_type
-        tensors = [found for found in gc.get_objects() if type(found) is kind]
-        return [t for t in tensors if self._library.is_computed(t)]
 
     def _report(self, tensor: Any) -> None:
         name = self._library.name(tensor)

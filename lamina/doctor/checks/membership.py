@@ -10,6 +10,7 @@ from lamina.doctor.events import Check
 from lamina.doctor.findings import Fault, Finding
 from lamina.doctor.library import Library
 from lamina.doctor.naming import listed, parameter_names
+from lamina.explain.holders import held_by
 
 
 @final
@@ -38,7 +39,7 @@ class MembershipCheck(Check):
     def ended(self) -> None:
         if not self._optimizers:
             return
-        held = {id(p) for o in self._optimizers.values() for p in _parameters_of(o)}
+        held = {id(p) for o in self._optimizers.values() for p in held_by(o)}
         names = parameter_names(self._library)
         lacking = [
             parameter
@@ -69,8 +70,8 @@ class MembershipCheck(Check):
     def _find_strangers(self, optimizer: Any) -> None:
         """Tensors of an optimizer that belong to no model that is called."""
         own = {id(p) for module in self._called.values() for p in module.parameters()}
-        strangers = [p for p in _parameters_of(optimizer) if id(p) not in own and p.grad is None]
-        if not strangers or len(strangers) < len(list(_parameters_of(optimizer))):
+        strangers = [p for p in held_by(optimizer) if id(p) not in own and p.grad is None]
+        if not strangers or len(strangers) < len(held_by(optimizer)):
             return
         place = self._library.built_at(optimizer)
         self.report(
@@ -93,7 +94,3 @@ class MembershipCheck(Check):
         """Whether a parameter still has its first values: it is not updated by hand either."""
         before, now = self._before.get(id(parameter)), self._print_of(parameter)
         return before is not None and now is not None and np.array_equal(before, now)
-
-
-def _parameters_of(optimizer: Any) -> list[Any]:
-    return [p for group in optimizer.param_groups for p in group["params"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Sequence
 from typing import Any, final
@@ -10,6 +9,7 @@ from typing import Any, final
 from lamina.doctor.events import Check
 from lamina.doctor.findings import Fault, Finding
 from lamina.doctor.library import Library
+from lamina.explain.holders import held_by
 
 
 @final
@@ -20,14 +20,14 @@ class UnusedCheck(Check):
         self._library = library
         self._passes = 0
         # What was there before is somebody else's.
-        self._known_before = [weakref.ref(tensor) for tensor in self._tensors()]
+        self._known_before = [weakref.ref(tensor) for tensor in self._library.tensors()]
         self._optimized: set[int] = set()
 
     def backward(self, roots: Sequence[Any]) -> None:
         self._passes += 1
 
     def before_step(self, optimizer: Any) -> None:
-        self._optimized |= {id(p) for group in optimizer.param_groups for p in group["params"]}
+        self._optimized |= set(map(id, held_by(optimizer)))
 
     def ended(self) -> None:
         if not self._passes:
@@ -37,7 +37,7 @@ class UnusedCheck(Check):
         known |= {
             id(tensor) for reference in self._known_before if (tensor := reference()) is not None
         }
-        for tensor in self._tensors():
+        for tensor in self._library.tensors():
             if id(tensor) in known or not self._library.is_never_reached(tensor):
                 continue
             name = self._library.name(tensor)
@@ -51,7 +51,3 @@ class UnusedCheck(Check):
                     ("use it on the way to the loss, or make it without requires_grad",),
                 )
             )
-
-    def _tensors(self) -> list[Any]:
-        kind = self._library.tensor_type
-        return [found for found in gc.get_objects() if type(found) is kind]

@@ -44,6 +44,12 @@ def kept_entries(node: Any) -> Iterator[tuple[str, Any]]:
                 yield (f"{word}[{number}]" if isinstance(entry, tuple) else word), item
 
 
+def kept_arrays(node: Any) -> list[Any]:
+    """The arrays that a node keeps, but for what a hook has packed."""
+    items = [item for _, item in kept_entries(node) if not isinstance(item, Packed)]
+    return [item.array if isinstance(item, KeptResult) else item._array for item in items]
+
+
 def _words(node: Any, count: int) -> list[str]:
     """A word for each entry of what a node keeps."""
     if isinstance(node, BackwardCFunction):

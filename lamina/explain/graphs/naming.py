@@ -6,12 +6,12 @@ variables are read once. Works on the tensors and modules of any library, by the
 
 from __future__ import annotations
 
-import gc
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, final
 
+from lamina.core.living import living_modules
 from lamina.core.own_files import internal_files
 
 FRAMES_LOOKED_AT: Final = 30
@@ -75,9 +75,7 @@ class Program:
         if any(id(parameter) not in self.names for parameter in parameters) or any(
             id(module) not in self.spots for module in modules
         ):
-            self._read_modules(
-                [found for found in gc.get_objects() if _is(found, self._module_class)]
-            )
+            self._read_modules(living_modules(self._module_class))
 
     def _read_modules(self, found: Iterable[Any]) -> None:
         """Modules, those within others by their path."""
