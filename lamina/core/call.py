@@ -30,6 +30,7 @@ from lamina.core.op import (
     traced,
 )
 from lamina.core.op_node import OpNode
+from lamina.core.plain_call import NOT_PLAIN, call_plain
 from lamina.core.promotion import is_array, narrow, promote, widen_halves
 from lamina.core.provenance import here
 from lamina.core.results import wrap_results, write_out
@@ -86,7 +87,7 @@ def operation(
     op.tangent = tangent
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        return execute(op, op.bind(args, kwargs), out)
+        return run(op, op.bind(args, kwargs), out)
 
     return publish(op, call)
 
@@ -101,6 +102,15 @@ def publish(op: Op, call: Any) -> Declared:
     setattr(traced, op.name, call)
     public: Declared = call
     return public
+
+
+def run(op: Op, values: list[Any], out: Any = None) -> Any:
+    """Run an operation on bound values, the short way where that serves."""
+    if out is None and not door.is_watched:
+        made = call_plain(op, values)
+        if made is not NOT_PLAIN:
+            return made
+    return execute(op, values, out)
 
 
 # --- the general way ---------------------------------------------------------------------------

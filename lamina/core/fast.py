@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina.core import blame
-from lamina.core.call import execute, publish
+from lamina.core.call import execute, publish, run
 from lamina.core.fast_nodes import (
     KEEP_OUT,
     KEEP_X,
@@ -124,7 +124,7 @@ def unary(
         x = input._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
-            return execute(op, [input])
+            return run(op, [input])
         view = input._view
         if view is not None and view.version != input._cell.version:
             refresh(input)
@@ -239,14 +239,14 @@ def binary(
         x = input._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
-            return execute(op, [input, other])
+            return run(op, [input, other])
         view = input._view
         if view is not None and view.version != input._cell.version:
             refresh(input)
         if other.__class__ is Tensor:
             y = other._array
             if y.dtype is not kind:
-                return execute(op, [input, other])
+                return run(op, [input, other])
             view = other._view
             if view is not None and view.version != other._cell.version:
                 refresh(other)
@@ -255,7 +255,7 @@ def binary(
             y = other
             second = NUMBER
         else:
-            return execute(op, [input, other])
+            return run(op, [input, other])
         try:
             result = kernel(x, y)
         except Exception:  # the general way knows what a mistake means

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lamina import errors
-from lamina.core.call import execute, publish
+from lamina.core.call import publish, run
 from lamina.core.fast import _frame, _new, unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
@@ -124,8 +124,8 @@ def reduction(
 
     def reduce(input: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
         if dim is WHOLE:
-            return execute(whole, [input, None, False, dtype], out)
-        return execute(along, [input, dim, keepdim, dtype], out)
+            return run(whole, [input, None, False, dtype], out)
+        return run(along, [input, dim, keepdim, dtype], out)
 
     publish(whole, call)
     return publish(along, call)

@@ -26,6 +26,7 @@ from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
 from lamina.core.op import KEEP, Op, camel
 from lamina.core.op_node import edge_of
 from lamina.core.origins import RECORDED
+from lamina.core.plain_call import NOT_PLAIN, plain_result
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.provenance import here
 from lamina.core.saved import KeptResult, Overwritten
@@ -198,7 +199,9 @@ def _overwriting(node_name: str) -> type[Overwrite]:
 
 
 def _plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
-    result = compute(op, values, tensors)
+    result = NOT_PLAIN if door.is_watched else plain_result(op, values, [])
+    if result is NOT_PLAIN:
+        result = compute(op, values, tensors)
     return result[0] if isinstance(result, tuple) else result
 
 

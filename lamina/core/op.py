@@ -11,6 +11,7 @@ any other parameter of the kernel, or `needs`. An input without a rule has no de
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
@@ -149,6 +150,8 @@ class Op:
         self._position = {key: position for position, key in enumerate(self.names)}
         tensor_names = [key.strip("*?#@~") for key in self.tensor_names]
         self.tensor_positions = tuple([self._position[key] for key in tensor_names])
+        # (position, mark): what may stand there instead of a tensor; see `operation`.
+        self.inputs = tuple(zip(self.tensor_positions, map(_mark, self.tensor_names), strict=True))
         self.dtypes = dtypes
         self.is_view = is_view
         # The NumPy ufunc that is the kernel, if one is: it can write into its first operand.
@@ -223,6 +226,24 @@ class Op:
             return kind, self._position[base]
         raise TypeError(f"{self.name}: a rule asks for {name!r}, which is nothing this op has")
 
+    @functools.cached_property
+    def steps_back(self) -> tuple[tuple[int, int, Rule, tuple[tuple[str, int], ...]], ...]:
+        """For each input with a rule: its position, its number among the tensors, the rule, and
+        where what the rule asks for is found: ("kept", slot), or a place in a node's context.
+        """
+        numbers = {position: k for k, position in enumerate(self.tensor_positions)}
+
+        def found(kind: str, place: Any) -> tuple[str, int]:
+            if kind in ("in", "out"):
+                return "kept", self.slots.index((kind, place))
+            return kind, numbers[place] if kind in ("shape", "dtype") else place
+
+        return tuple(
+            (position, k, self.rules[position], tuple(found(*s) for s in self.getters[position]))
+            for position, k in numbers.items()
+            if position in self.rules
+        )
+
     def kept_slots(self, needs: tuple[bool, ...]) -> tuple[bool, ...]:
         """Which slots must be kept when gradients are wanted for the inputs that `needs` names."""
         kept = self._kept.get(needs)
@@ -293,6 +314,10 @@ class Op:
         return found | {
             f"_saved_{n}": property(_static_reader(self.names.index(n))) for n in statics
         }
+
+
+def _mark(declared: str) -> str:
+    return declared[0] if declared[0] in "*?#" else ""
 
 
 class Declared(Protocol):

@@ -64,46 +64,51 @@ class OpNode(Node):
             return (None,) * len(self.next)
         if self.saved is None:
             raise blame.graph_freed(self)
-        values: dict[tuple[str, Any], Any] = {}
+        memo: dict[int, Any] = {}
         if op.joint is not None:
-            position = op.tensor_positions[0]
-            found = op.joint(F, g, *[self._value(F, s, values) for s in op.getters[position]])
+            found = op.joint(F, g, *self._asked_for(F, op.steps_back[0][3], memo))
             kinds = self.context.dtypes
             if any(kind is not kinds[0] for kind in kinds) and len(found) == len(kinds):
                 return [_in_its_kind(F, *pair) for pair in zip(found, kinds, strict=True)]
             return found
         grads: list[Any] = []
-        shapes = self.context.shapes
+        shapes, edges = self.context.shapes, self.next
         edge = 0
-        for k, position in enumerate(op.tensor_positions):
-            if position not in op.rules:
+        for _, k, rule, sources in op.steps_back:
+            if shapes[k].__class__ is list:
+                end = edge + len(shapes[k])
+                if any(e is not None for e in edges[edge:end]):
+                    grads += rule(F, g, *self._asked_for(F, sources, memo))
+                else:
+                    grads += [None] * (end - edge)
+                edge = end
                 continue
-            count = len(shapes[k]) if isinstance(shapes[k], list) else 1
-            if any(e is not None for e in self.next[edge : edge + count]):
-                rule = op.rules[position]
-                found = rule(F, g, *[self._value(F, s, values) for s in op.getters[position]])
-                grads += found if isinstance(shapes[k], list) else [self._fitted(F, found, k)]
-            else:
-                grads += [None] * count
-            edge += count
+            found = None
+            if edges[edge] is not None:
+                found = self._fitted(F, rule(F, g, *self._asked_for(F, sources, memo)), k)
+            grads.append(found)
+            edge += 1
         return grads
 
     def remember(self, values: list[Any], made: list[Any], needs: tuple[bool, ...]) -> None:
         """Keep what the rules of the wanted gradients ask for, and nothing else."""
         op = self.op
         self.context = context_of(op, values)
-        entries: list[Any] = []
         kept = op.kept_slots(needs)
+        if True not in kept:
+            self.saved = NOTHING
+            return
+        entries: list[Any] = []
         for (kind, position), wanted in zip(op.slots, kept, strict=True):
             if not wanted:
                 entries.append(None)
             elif kind == "out":
                 entries.append(keep_result(made[position], position))
-            elif isinstance(values[position], list):
+            elif values[position].__class__ is list:
                 entries.append(tuple(keep_input(item) for item in values[position]))
             else:
                 entries.append(keep_input(values[position]))
-        self.saved = tuple(entries) if any(kept) else NOTHING
+        self.saved = tuple(entries)
 
     def _fitted(self, F: Any, gradient: Any, k: int) -> Any:
         """Undo broadcasting and promotion of input `k` in a gradient."""
@@ -118,19 +123,24 @@ class OpNode(Node):
             gradient = F.cast_like_input(gradient, kind)
         return gradient
 
-    def _value(self, F: Any, source: tuple[str, Any], memo: dict[tuple[str, Any], Any]) -> Any:
-        """What a rule's parameter stands for."""
-        kind, position = source
-        if kind in ("in", "out"):
-            if source not in memo:
-                memo[source] = unpack(self, self.saved[self.op.slots.index(source)], F)
-            return memo[source]
-        if kind == "static":
-            return self.context.values[position]
-        if kind == "needs":
-            return tuple(edge is not None for edge in self.next)
-        k = self.op.tensor_positions.index(position)
-        return (self.context.shapes if kind == "shape" else self.context.dtypes)[k]
+    def _asked_for(
+        self, F: Any, sources: tuple[tuple[str, int], ...], memo: dict[int, Any]
+    ) -> list[Any]:
+        """What a rule's parameters stand for; `memo` has the kept values that were asked for."""
+        found: list[Any] = []
+        values, shapes, kinds = self.context
+        for kind, place in sources:
+            if kind == "kept":
+                if place not in memo:
+                    memo[place] = unpack(self, self.saved[place], F)
+                found.append(memo[place])
+            elif kind == "static":
+                found.append(values[place])
+            elif kind == "needs":
+                found.append(tuple(edge is not None for edge in self.next))
+            else:
+                found.append((shapes if kind == "shape" else kinds)[place])
+        return found
 
 
 def _in_its_kind(F: Any, gradient: Any, kind: Any) -> Any:
@@ -154,7 +164,15 @@ def edge_of(tensor: Any) -> Any:
 def record(op: Op, values: list[Any], made: list[Any], place: tuple[Any, int]) -> Any:
     """The node of a call: edges, position, and what its rules need to remember."""
     node: Any = op.node_class()
-    node.next = tuple(edge_of(tensor) for tensor in _all_inputs(op, values))
+    edges: list[Any] = []
+    needs: list[bool] = []
+    for position in op.tensor_positions:  # an input without a derivative, like an index: no edge
+        value = values[position]
+        found = [edge_of(v) for v in value] if value.__class__ is list else [edge_of(value)]
+        needs.append(found[0] is not None if len(found) == 1 else any(e is not None for e in found))
+        if position in op.rules:
+            edges += found
+    node.next = tuple(edges)
     node.code, node.lasti = place
     node._hooks = None
     node.outputs = len(made)
@@ -164,28 +182,8 @@ def record(op: Op, values: list[Any], made: list[Any], place: tuple[Any, int]) -
             if tensor is not None and tensor.dtype.is_differentiable:
                 tensor._node = OutputEdge(node, index) if len(made) > 1 else node
                 tensor._requires_grad = True
-    node.remember(values, made, tuple(_needs(values[p]) for p in op.tensor_positions))
+    node.remember(values, made, tuple(needs))
     return node
-
-
-def _all_inputs(op: Op, values: list[Any]) -> list[Any]:
-    """One entry for each edge: tensors, and stand-ins for inputs that are no tensors.
-
-    An input without a derivative, such as an index, has no edge.
-    """
-    found: list[Any] = []
-    for position in op.tensor_positions:
-        if position not in op.rules:
-            continue
-        value = values[position]
-        found += value if isinstance(value, list) else [value]
-    return found
-
-
-def _needs(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(item._requires_grad for item in value)
-    return isinstance(value, Tensor) and value._requires_grad
 
 
 def context_of(op: Op, values: list[Any]) -> Context:

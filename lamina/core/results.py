@@ -43,7 +43,7 @@ def wrap_results(
         for k, a in enumerate(arrays)
     ]
     records = records and any(differentiable)
-    origin = None if records else _origin(op, place, tensors, wants, arrays)
+    origin = None if records else origin_of(op, place, tensors, wants)
     made = [None if a is None else wrap(a, origin) for a in arrays]
     if op.is_view and tensors:
         for index, tensor in enumerate(made):
@@ -62,7 +62,7 @@ def wrap_results(
     return op.result(*made) if op.result is not None else tuple(made)
 
 
-def _origin(op: Op, place: tuple[Any, int], tensors: list[Tensor], wants: bool, arrays: Any) -> Any:
+def origin_of(op: Op, place: tuple[Any, int], tensors: list[Tensor], wants: bool) -> Any:
     """Where an unrecorded result came from, and what cut the graph if anything did."""
     reason = None
     if wants:
