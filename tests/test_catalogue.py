@@ -7,6 +7,8 @@ operation also runs on the simulated CUDA device and on `meta`, and must agree w
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 import zlib
 from typing import Any
 
@@ -273,3 +275,24 @@ def outputs_and_gradients(op: Op, args: Any, kwargs: Any) -> list[Tensor]:
     weights = [lamina.ones_like(root) for root in roots]
     grads = lamina.autograd.grad(roots, inputs, weights, allow_unused=True, materialize_grads=True)
     return [*outputs, *grads]
+
+
+AWKWARD = (np.inf, -np.inf, np.nan, 0.0, 1e308, 1e-320)
+
+
+@pytest.mark.parametrize("name", WITH_SAMPLES)
+def test_values_that_are_not_finite_make_no_warnings(name: str) -> None:
+    """NumPy would warn of them; its own functions in Python do so in their own name."""
+    op = catalogue[name]
+    for sample in samples_of(op):
+        args, kwargs = placed(sample, "cpu")
+        tensors = [t for t in op.bind(args, kwargs) if isinstance(t, Tensor)]
+        for tensor in tensors:
+            if tensor.dtype.is_floating_point and tensor.numel():
+                tensor._array.flat[:] = np.resize(AWKWARD, tensor.numel())
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"lamina\.")
+            with contextlib.suppress(lamina.errors.LaminaError):
+                call(op, args, kwargs)
+        assert [str(w.message) for w in said if w.category is RuntimeWarning] == []

@@ -74,7 +74,7 @@ def plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
         if array.__class__ is not ndarray:
             return NOT_PLAIN
         view = tensor._view
-        if view is not None and view.version != tensor._cell.version:
+        if view is not None and view.version != tensor._cell.version and op.is_differentiable:
             refresh(tensor)
     is_float = kind is FLOAT32 or kind is FLOAT64
     if not (keeps or is_float) and (kind is None or has_numbers or op.dtypes is TO_FLOAT):

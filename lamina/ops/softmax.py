@@ -18,7 +18,7 @@ __all__ = ["log_softmax", "softmax", "softmin"]
 
 
 def _sum_keepdim(input: Any, dim: int) -> Any:
-    return np.sum(input, axis=dim if input.ndim else None, keepdims=True)
+    return np.add.reduce(input, axis=dim if input.ndim else None, keepdims=True)
 
 
 sum_keepdim = operation(
@@ -49,8 +49,8 @@ def _softmax(input: Any, dim: int) -> Any:
         return input.copy()
     input = _row_major(input)
     axis = _axis(input, dim)
-    result = np.exp(input - np.max(input, axis=axis, keepdims=True))
-    return result / np.sum(result, axis=axis, keepdims=True)
+    result = np.exp(input - np.maximum.reduce(input, axis=axis, keepdims=True))
+    return result / np.add.reduce(result, axis=axis, keepdims=True)
 
 
 @fused
@@ -65,8 +65,8 @@ def _log_softmax(input: Any, dim: int) -> Any:
         return input.copy()
     input = _row_major(input)
     axis = _axis(input, dim)
-    shifted = input - np.max(input, axis=axis, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+    shifted = input - np.maximum.reduce(input, axis=axis, keepdims=True)
+    return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
 
 
 @fused

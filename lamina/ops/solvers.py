@@ -104,6 +104,7 @@ def _spread(F: Any, number: Any) -> Any:
     return F.unsqueeze(F.unsqueeze(number, -1), -1)
 
 
+@np.errstate(all="ignore")  # NumPy would warn in its own name
 def _det(A: Any) -> Any:
     check_square_matrices("linalg.det", A)
     return _determinants(A)
@@ -164,6 +165,7 @@ def det(input: Any) -> Any:
     return linalg_det(input)
 
 
+@np.errstate(all="ignore")
 def _slogdet(A: Any) -> Any:
     check_square_matrices("linalg.slogdet", A)
     return tuple(np.linalg.slogdet(A))
