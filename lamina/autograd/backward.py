@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lamina import errors
 from lamina.autograd.edges import GradientEdge, standing_for
 from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.engine import free_graph, run_backward
 from lamina.core.op import traced
-from lamina.core.origins import CUT_BACKWARD
 from lamina.core.provenance import here
-from lamina.core.tensor import Tensor, wrap
+from lamina.core.tensor import Tensor
 from lamina.core.views import inherits_flag
 from lamina.core.warning import warn
 
@@ -37,19 +34,15 @@ def _tensors(value: Any) -> list[Tensor]:
     return [standing_for(item) for item in _listed(value)]
 
 
-def _is_number(array: Any) -> bool:
-    return array.__class__ is np.ndarray and not array.ndim
-
-
-def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
-    """A gradient for each root: what the user gave, or one for a scalar."""
+def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor | None]:
+    """A gradient for each root: what the user gave, or None, which stands for one, for a scalar."""
     gradients = [None] * len(roots) if given is None else _listed(given)
     if len(gradients) != len(roots):
         raise errors.GradShapeMismatch(
             f"got {len(roots)} tensors and {len(gradients)} gradients",
             help=["give one gradient for each tensor, or None for scalars"],
         )
-    found = []
+    found: list[Tensor | None] = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         if gradient is None:
             array = root._array
@@ -59,9 +52,6 @@ def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor]:
                 raise blame.non_scalar_root(root)
             if root._node is None and root.grad_fn is None and inherits_flag(root):
                 raise blame.no_graph(index, root)
-            # `ones_like` takes 1 us.
-            ones = np.array(1, array.dtype) if _is_number(array) else np.ones_like(array)
-            gradient = wrap(ones, (*here(), "backward", CUT_BACKWARD, None))
         else:
             blame.check_root_gradient(index, root, gradient)
             if not root.requires_grad or (root.grad_fn is None and inherits_flag(root)):

@@ -34,25 +34,26 @@ class Executable:
         schedule: What is done, in order.
         plan: Where values live.
         is_native: Whether loops and products are machine code.
+        is_all_native: Whether there is nothing else.
 
     Args:
         graph: What to compute; it is changed.
         native: Whether to make machine code; None for: where llvmlite is installed.
-        pooled: Whether the memory of results is used again once nobody has them any more. If not,
-            a run leaves nothing behind.
-        lasting: The places of inputs that are left behind all the same: arrays that exist anyway,
-            and are most often the same in the next run (0.5 us each).
+        pooled: Whether the memory of results is used again once nobody has them any more.
+        lasting: The places of inputs that a run leaves behind: arrays that exist anyway, and are
+            most often the same in the next run (0.5 us each). None for all.
 
     A run uses the executable's own memory: only one may be under way at a time.
     """
 
     def __init__(
         self, graph: Graph, native: bool | None = None, pooled: bool = True,
-        lasting: Collection[int] = (),
+        lasting: Collection[int] | None = None,
     ) -> None:  # fmt: skip
         self.is_native = machine.is_available() if native is None else native
         simplify(graph, machine.lane_count() if self.is_native else 0)
-        self._is_pooled = pooled
+        self._is_passing = lasting is not None
+        self._bound: Any = None
         self._pool: threads.Pool | None = None
         self.graph = graph
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
@@ -64,12 +65,13 @@ class Executable:
         outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._called = self._values_of_calls(outputs)
         self._slots = [self.plan.slots[value] for value in graph.inputs]
-        kept = {self._slots[place] for place in lasting}
+        kept = {self._slots[place] for place in lasting or ()}
         self._store = Store(graph, self.plan, outputs, self._called, pooled, kept)
         for value, array in graph.constants.items():
             self._store.bind(
                 self.plan.slots[value], np.ascontiguousarray(array) if array.ndim else array
             )
+        self.is_all_native = self.is_native and all(map(self._is_native, self.schedule.steps))
         self._work = self._native(scratch) if self.is_native else self._with_numpy()
 
     def _plan_accumulators(self) -> dict[int, int]:
@@ -112,13 +114,16 @@ class Executable:
         """Do all the work on these arrays; gives the arrays asked for, in memory of their own.
 
         The inputs must have the shapes, dtypes and strides of the graph's, and must not overlap
-        where one of them is written.
+        where one of them is written. A list that is the same object as in the last run must hold
+        the same arrays.
         """
         store = self._store
-        arrays, bind = store.arrays, store.bind
-        for slot, array in zip(self._slots, inputs, strict=True):
-            if arrays[slot] is not array:
-                bind(slot, array)
+        if inputs is not self._bound:
+            arrays, bind = store.arrays, store.bind
+            for slot, array in zip(self._slots, inputs, strict=True):
+                if arrays[slot] is not array:
+                    bind(slot, array)
+            self._bound = None if self._is_passing else inputs
         results = store.results()
         if self._pool is not None and not self._pool.is_ready:
             self._pool.start()
@@ -126,7 +131,7 @@ class Executable:
             work()
         if self._called:
             store.fill_in(results)
-        if not self._is_pooled:
+        if self._is_passing:
             store.release()
         return results
 

@@ -35,7 +35,7 @@ def program_of(
         return None  # it reached an array of its own, whose elements may change
     if any(node.kind == CALL for node in graph.nodes):
         return None
-    run = Executable(graph, pooled=False).run
+    run = Executable(graph, pooled=False, lasting=()).run
     if isinstance(result, TracedArray):
         return lambda given: run(given)[0]
 

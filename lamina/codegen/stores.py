@@ -97,6 +97,8 @@ class Store:
             _Result(graph, view, plan.slots[view.value], view.value in called) for view in outputs
         ]
         kept = lasting | {plan.slots[value] for value in graph.constants}
+        if pooled:
+            kept |= {result.slot for result in self._results if not result.is_called}
         first = 1 if plan.arena < LARGE_ARENA else 0
         self._passing = [slot for slot in range(first, count) if slot not in kept]
         self._bind_arena()

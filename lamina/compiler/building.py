@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from lamina.codegen.executable import Executable
-from lamina.codegen.graph import Graph
+from lamina.codegen.graph import Graph, View
 from lamina.codegen.lowering import lower
 from lamina.codegen.partition import split
 from lamina.compiler.capturing import Recording
 from lamina.compiler.sources import Reached, Source
 from lamina.core.tensor import Tensor
 from lamina.devices.recording import ArrayType, Ref
+
+
+MOST_KEPT: Final = 1 << 16
+"""Bytes of gradients whose memory serves again in the next backward pass (0.5 us each)."""
 
 
 class CannotCompile(Exception):
@@ -47,15 +52,18 @@ class Backward:
     Attributes:
         executable: The captured backward pass.
         targets: Where its gradients go.
-        context: What a node needs: the executable, shape and dtype of each result's gradient, and
-            for each target which output is its gradient.
         inputs: Which inputs of the program it reads again.
+        kinds: Shape and dtype of each result's gradient.
+        positions: For each target which output is its gradient; None if it has none.
+        lock: Is held while the executable runs.
     """
 
     executable: Executable
     targets: list[Source]
-    context: tuple[Any, ...]
     inputs: list[Source]
+    kinds: list[tuple[Any, Any]]
+    positions: tuple[int | None, ...]
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @final
@@ -147,12 +155,19 @@ def _in_two(
     kinds = [(array.shape, array.dtype) for array in derivative.cotangents]
     sources = [source_of[value] for value in parts.inputs]
     lasting = [k for k, s in enumerate(sources, len(parts.kept)) if isinstance(s, Reached)]
-    executable = Executable(parts.later, pooled=False, lasting=lasting)
+    executable = Executable(parts.later, pooled=_are_small(parts.later), lasting=lasting)
     owned = {id(owner): entry.source for entry in inputs for owner in entry.owners}
     backward = Backward(
         executable,
         [owned.get(id(t)) or Reached(t, "a tensor") for t in derivative.targets],
-        (executable, kinds, positions),
         sources,
+        kinds,
+        positions,
     )
     return Parts(Executable(parts.now), inputs, backward, len(parts.kept))
+
+
+def _are_small(graph: Graph) -> bool:
+    """Whether what a graph gives takes little memory, which may then stay for the next run."""
+    outputs = [graph.values[o.value] for o in graph.outputs if isinstance(o, View)]
+    return sum(value.nbytes for value in outputs) <= MOST_KEPT

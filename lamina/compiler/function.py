@@ -20,6 +20,8 @@ from lamina.core.tensor import Tensor
 from lamina.core.warning import warn
 from lamina.devices import CPU
 
+_NOTHING: Final = described((), [])
+
 MOST_PROGRAMS: Final = 32
 MOST_ATTEMPTS: Final = 2
 """How often a call that set up state runs eagerly in the hope that the next one can be captured."""
@@ -54,7 +56,10 @@ class CompiledFunction:
         if (door.is_watched and not _only_autocast()) or state.pack_hooks:
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
-        description = described((args, kwargs) if kwargs else args, tensors)
+        # `described((), tensors)`, without the call.
+        description: Any = _NOTHING
+        if args or kwargs:
+            description = described((args, kwargs) if kwargs else args, tensors)
         for program in self.programs:
             arrays = program.guards.arrays(description, tensors)
             if arrays is not None:
@@ -122,7 +127,9 @@ class CompiledFunction:
         except CannotCompile as reason:
             return Refusal(str(reason))
         gradients = [*(tensor for tensor, _ in found.gradients), *reach.optimized]
-        return Program(found, parts, Guards(description, tensors, reach, parts.inputs, gradients))
+        targets = parts.backward.targets if parts.backward is not None else ()
+        guards = Guards(description, tensors, reach, parts.inputs, gradients, targets)
+        return Program(found, parts, guards)
 
     # --- eagerly ---------------------------------------------------------------------------------
 

@@ -90,7 +90,10 @@ def _targets(results: Sequence[Tensor], existing: Existing, start: int) -> list[
 class CompiledBackward0(Node):
     """The derivative of a call of a compiled function."""
 
-    __slots__ = ()
+    __slots__ = ("is_last",)
+
+    is_last: bool
+    gives_own = True
 
     def pull(self, F: Any, g: Any) -> Any:
         """The gradients of all that the function took, from one run of the captured pass."""
@@ -102,10 +105,10 @@ class CompiledBackward0(Node):
                 [(blame.node_place(self), "this call is compiled")],
                 ["call the function without `compile` where you need create_graph=True"],
             )
-        executable, kinds, positions = self.context
+        backward = self.context
         kept, tensors = self.saved
-        parts = g if self.outputs > 1 else [g]
-        cotangents = [_fitted(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+        parts = [g] if len(backward.kinds) == 1 else g
+        cotangents = [_fitted(part, k) for part, k in zip(parts, backward.kinds, strict=True)]
         stamp = self.stamp
         inputs = [
             # As `unpack` looks, without a call for each: 0.1 us a tensor.
@@ -115,8 +118,9 @@ class CompiledBackward0(Node):
             else unpack(self, tensor, raw)
             for tensor in tensors
         ]
-        found = executable.run([*kept, *inputs, *cotangents])
-        return tuple(None if k is None else found[k] for k in positions)
+        with backward.lock:
+            found = backward.executable.run([*kept, *inputs, *cotangents])
+        return tuple([None if k is None else found[k] for k in backward.positions])
 
 
 def _fitted(part: Any, kind: Any) -> Any:
@@ -147,6 +151,7 @@ def new_node(place: Any, stamp: int, edges: tuple[Any, ...], outputs: int) -> Co
     node.stamp = stamp
     node._hooks = node.freed_at = None
     node.outputs = outputs
+    node.is_last = False
     node.saved = NOTHING
     return node
 

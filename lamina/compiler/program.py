@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from lamina.compiler.building import Parts
 from lamina.compiler.capturing import Recording, Result
 from lamina.compiler.gradients import new_node, used_up_node
 from lamina.compiler.guards import Guards
+from lamina.compiler.sources import Reached, Source
 from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
 from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import next_stamp
+
+
+Taker = Callable[[list[Tensor], Sequence[Tensor]], Any]
+"""Gives what a call returns, or a part of it, from the tensors that were made and the arguments."""
 
 
 @final
@@ -32,11 +37,13 @@ class Program:
         self.parts = parts
         self.runs = 0
         self._lock = threading.Lock()
-        self._nest = recording.nest
         self._results = recording.results
-        self._differentiable = [r for r in self._results if r.output is not None]
-        self._gradients = recording.gradients
+        places = {id(result): k for k, result in enumerate(self._results)}
+        self._returned = _taker(recording.nest, places)
+        self._differentiable = [(k, r) for k, r in enumerate(self._results) if r.output is not None]
+        self._gradients = [(t, g and places[id(g)]) for t, g in recording.gradients]
         self._changes = recording.changes
+        self._edges = _Edges(guards, parts.backward.targets) if parts.backward is not None else None
 
     def run(self, tensors: Sequence[Tensor], arrays: list[Any]) -> Any:
         """Run on arrays that the guards have accepted, and do what the call did besides."""
@@ -46,20 +53,21 @@ class Program:
             for tensor, _ in self._gradients:  # so that its memory may serve again
                 tensor._grad = None
             found = self.parts.executable.run(arrays)
-        self._note_changes(tensors, place)
+        if self._changes:
+            self._note_changes(tensors, place)
         origin = (*place, "compile", None, None)
-        made: dict[int, Tensor] = {}
+        made: list[Tensor] = []
         for result, array in zip(self._results, found, strict=False):
-            made[id(result)] = tensor = wrap(array, result.origin or origin)
-            if result.requires:
-                tensor._requires_grad = True
-        for tensor, gradient in self._gradients:
-            if gradient is not None:
-                tensor._grad = made[id(gradient)]
+            tensor = wrap(array, result.origin or origin)
+            tensor._requires_grad = result.requires
+            made.append(tensor)
+        for tensor, position in self._gradients:
+            if position is not None:
+                tensor._grad = made[position]
                 tensor.grad_filled_at = (place,)
         if self._differentiable:
             self._attach(made, found, tensors, place)
-        return self._returned(self._nest, made, tensors)
+        return self._returned(made, tensors)
 
     def _note_changes(self, tensors: Sequence[Tensor], place: Any) -> None:
         """Count the changes of each tensor that was written."""
@@ -69,39 +77,72 @@ class Program:
             cell.bump(*place)
             cell.version += count - 1
 
-    def _returned(self, nest: Any, made: dict[int, Tensor], tensors: Sequence[Tensor]) -> Any:
-        """What the call returns: the captured nest with tensors in it."""
-        if nest.__class__ is Result:
-            if nest.ref is not None:
-                return made[id(nest)]
-            return nest.tensor if nest.argument is None else tensors[nest.argument]
-        if isinstance(nest, tuple):
-            parts = [self._returned(item, made, tensors) for item in nest]
-            return type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
-        if isinstance(nest, list):
-            return [self._returned(item, made, tensors) for item in nest]
-        if isinstance(nest, dict):
-            return {key: self._returned(item, made, tensors) for key, item in nest.items()}
-        return nest
-
     def _attach(
-        self, made: dict[int, Tensor], found: list[Any], tensors: Sequence[Tensor], place: Any
+        self, made: list[Tensor], found: list[Any], tensors: Sequence[Tensor], place: Any
     ) -> None:
         """Give results with a derivative their node."""
         backward, results = self.parts.backward, self._differentiable
-        if backward is None:
-            for result in results:
-                tensor = made[id(result)]
+        if backward is None or self._edges is None:
+            for position, _ in results:
+                tensor = made[position]
                 tensor._node, tensor._requires_grad = used_up_node(place, next_stamp()), True
             return
-        targets = [source.tensor(tensors) for source in backward.targets]
-        edges = tuple([None if target is None else root_edge(target) for target in targets])
+        edges, are_leaves = self._edges.now(tensors)
         node = new_node(place, next_stamp(), edges, len(results))
-        node.context = backward.context
+        node.is_last = are_leaves and backward.executable.is_all_native
+        node.context = backward
         kept = found[len(found) - self.parts.kept :]
         # As `keep_input` keeps them: the guards know that none is an inference tensor.
         node.saved = (kept, [source.tensor(tensors) for source in backward.inputs])
-        for result in results:
-            tensor = made[id(result)]
+        for position, result in results:
+            tensor = made[position]
             tensor._requires_grad, tensor._origin = True, None
             tensor._node = node if len(results) == 1 else OutputEdge(node, result.output or 0)
+
+
+@final
+class _Edges:
+    """Where the gradients of a program go: found out again where anything changed."""
+
+    def __init__(self, guards: Guards, targets: Sequence[Source]) -> None:
+        self._guards = guards
+        self._targets = targets
+        self._are_reached = all(isinstance(target, Reached) for target in targets)
+        self._facts: Any = None
+        self._known: tuple[tuple[Any, ...], bool] = ((), False)
+
+    def now(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], bool]:
+        """The edges, and whether they lead to different leaves alone."""
+        if self._facts is self._guards.facts:
+            return self._known
+        targets = [target.tensor(tensors) for target in self._targets]
+        edges = tuple([None if target is None else root_edge(target) for target in targets])
+        found = [edge for edge in edges if edge is not None]
+        are_leaves = all(isinstance(edge, Tensor) for edge in found)
+        are_leaves = are_leaves and len(set(map(id, found))) == len(found)
+        if self._are_reached and all(t is None or t._view is None for t in targets):
+            self._known = edges, are_leaves
+            self._facts = self._guards.facts
+        return edges, are_leaves
+
+
+def _taker(nest: Any, places: dict[int, int]) -> Taker:
+    """What gives the captured nest with tensors in it."""
+    if nest.__class__ is Result:
+        if nest.ref is not None:
+            place = places[id(nest)]
+            return lambda made, tensors: made[place]
+        if nest.argument is not None:
+            return lambda made, tensors: tensors[nest.argument]
+        return lambda made, tensors: nest.tensor
+    if isinstance(nest, tuple | list):
+        takers = [_taker(item, places) for item in nest]
+        if isinstance(nest, list):
+            return lambda made, tensors: [take(made, tensors) for take in takers]
+        kind = type(nest)
+        make = (lambda parts: kind(*parts)) if hasattr(nest, "_fields") else kind
+        return lambda made, tensors: make([take(made, tensors) for take in takers])
+    if isinstance(nest, dict):
+        named = {key: _taker(item, places) for key, item in nest.items()}
+        return lambda made, tensors: {key: take(made, tensors) for key, take in named.items()}
+    return lambda made, tensors: nest

@@ -51,17 +51,21 @@ class Argument(Source):
 
 @final
 class Reached(Source):
-    """A tensor that exists outside, such as a parameter, whatever array it has."""
+    """A tensor that exists outside, such as a parameter, whatever array it has.
+
+    Attributes:
+        reached: The tensor.
+    """
 
     def __init__(self, tensor: Tensor, name: str) -> None:
-        self._tensor = tensor
+        self.reached = tensor
         self.name = name
 
     def array(self, tensors: Sequence[Tensor]) -> Any:
-        return self._tensor._array
+        return self.reached._array
 
     def tensor(self, tensors: Sequence[Tensor]) -> Tensor | None:
-        return self._tensor
+        return self.reached
 
 
 @final

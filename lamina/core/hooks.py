@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections import OrderedDict
@@ -9,6 +10,31 @@ from collections.abc import Callable
 from typing import Any, Final, final
 
 _next_key: Final = itertools.count().__next__
+
+
+@final
+class _Count:
+    """How often any registry was changed: whoever watches many looks at this alone."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self) -> None:
+        self.changes = 0
+
+
+registries: Final = _Count()
+
+
+def _counted(name: str) -> Any:
+    """A method of dicts that changes them, which counts its calls."""
+    change = getattr(OrderedDict, name)
+
+    @functools.wraps(change)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        registries.changes += 1
+        return change(self, *args, **kwargs)
+
+    return method
 
 
 class Registry(OrderedDict[int, Callable[..., Any]]):
@@ -20,6 +46,12 @@ class Registry(OrderedDict[int, Callable[..., Any]]):
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
+
+for _name in (
+    "__setitem__", "__delitem__", "__ior__", "clear", "move_to_end", "pop", "popitem", "setdefault",
+    "update",
+):  # fmt: skip
+    setattr(Registry, _name, _counted(_name))
 
 _in_use: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 

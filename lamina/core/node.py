@@ -52,6 +52,11 @@ class Node:
     _outputs: int
 
     op: Any = None
+    gives_own = False
+    """Whether the arrays that `pull` gives are made for it, and written by nobody else."""
+    is_last = False
+    """Whether all edges lead to different leaves, `pull` gives arrays of its own, and its
+    arithmetic raises no flags of NumPy's."""
 
     @property
     def outputs(self) -> int:

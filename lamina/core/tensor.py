@@ -15,7 +15,7 @@ from lamina import errors
 from lamina.core import blame, records
 from lamina.core.facts import ArrayFacts
 from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
-from lamina.core.modes import state
+from lamina.core.modes import door, state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
 from lamina.core.printing import batched_repr, sparse_repr, tensor_repr
@@ -319,14 +319,10 @@ _new: Final[Any] = object.__new__
 def fill_slots(made: Any, array: Any, origin: Any) -> None:
     """Set every slot of a new tensor that is outside the graph."""
     made._array = array
-    made._node = None
+    made._node = made._grad = made._view = made._hooks = made._shape = None
     made._requires_grad = False
-    made._grad = None
-    made._view = None
-    made._cell = INFERENCE if state.inference else None
+    made._cell = INFERENCE if door.is_watched and state.inference else None
     made._origin = origin
-    made._hooks = None
-    made._shape = None
 
 
 def set_array(tensor: Tensor, array: Any) -> None:
