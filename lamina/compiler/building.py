@@ -17,7 +17,6 @@ from lamina.compiler.sources import Reached, Source
 from lamina.core.tensor import Tensor
 from lamina.devices.recording import ArrayType, Ref
 
-
 MOST_KEPT: Final = 1 << 16
 """Bytes of gradients whose memory serves again in the next backward pass (0.5 us each)."""
 

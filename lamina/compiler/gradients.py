@@ -51,6 +51,10 @@ def capture_gradients(
     targets = _targets(results, existing, start)
     cotangents = [recorder.input(np.empty(r.shape, r._array.dtype)) for r in results]
     given = [wrap(array, None) for array in cotangents]
+    # Hooks on what is outside run outside, in the pass that brings it its gradient.
+    hooks = [(target, target._hooks) for target in targets]
+    for target in targets:
+        target._hooks = None
     try:
         found = run_backward(
             list(results), given, retain_graph=True, create_graph=False, inputs=targets,
@@ -58,6 +62,9 @@ def capture_gradients(
         )  # fmt: skip
     except errors.GraphFreed:
         return None
+    finally:
+        for target, own in hooks:
+            target._hooks = own
     return Derivative(targets, cotangents, [None if t is None else t._array for t in found])
 
 

@@ -17,7 +17,6 @@ from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import next_stamp
 
-
 Taker = Callable[[list[Tensor], Sequence[Tensor]], Any]
 """Gives what a call returns, or a part of it, from the tensors that were made and the arguments."""
 
@@ -132,8 +131,9 @@ def _taker(nest: Any, places: dict[int, int]) -> Taker:
         if nest.ref is not None:
             place = places[id(nest)]
             return lambda made, tensors: made[place]
-        if nest.argument is not None:
-            return lambda made, tensors: tensors[nest.argument]
+        number = nest.argument
+        if number is not None:
+            return lambda made, tensors: tensors[number]
         return lambda made, tensors: nest.tensor
     if isinstance(nest, tuple | list):
         takers = [_taker(item, places) for item in nest]

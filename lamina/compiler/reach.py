@@ -139,10 +139,8 @@ class Reach:
     def _dict(self, mapping: dict[Any, Any], name: str, form: str, *, glance: bool = True) -> None:
         if not all(isinstance(key, str | int | Tensor) for key in mapping):
             return
-        if isinstance(mapping, Registry):  # a module looks at their number
-            self._push(*((hook, "a hook") for hook in mapping.values()))
-            return
-        if glance:
+        is_registry = isinstance(mapping, Registry)  # of a module, which looks at their number
+        if glance and not is_registry:
             self._glance.at_all(mapping)
         names = [form.format("tensor" if isinstance(k, Tensor) else k) for k in mapping]
         keys = list(mapping)
@@ -155,7 +153,10 @@ class Reach:
         self._seen.add(id(mapping))
         self._keep.append(mapping)
         self._push(
-            *((item, name + part) for item, part in zip(mapping.values(), names, strict=True))
+            *(
+                (item, "a hook" if is_registry else name + part)
+                for item, part in zip(mapping.values(), names, strict=True)
+            )
         )
 
     def _entries(self, mapping: dict[Any, Any], keys: list[Any], name: str, form: str) -> None:

@@ -13,9 +13,10 @@ every step. So what chooses among them is `chosen`, `larger` or `smaller`, and n
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from lamina import dtypes
+from lamina.core.modes import set_grad_enabled
 from lamina.core.tensor import Tensor
 from lamina.devices import current_recorder
 from lamina.ops.comparison import where
@@ -29,6 +30,10 @@ __all__ = [
     "ADDED", "APART", "NO_DECAY", "ElementwiseOptimizer", "chosen", "larger", "number_of",
     "one_number", "smaller",
 ]  # fmt: skip
+
+
+_Given: TypeAlias = tuple[tuple[Tensor, ...], tuple[Any, ...]]
+"""What a formula writes of a parameter's state, and its numbers."""
 
 
 class ElementwiseOptimizer(Optimizer):
@@ -62,27 +67,38 @@ class ElementwiseOptimizer(Optimizer):
         """The formula for the settings of a group."""
         raise NotImplementedError
 
-    def _given(
-        self, state: dict[str, Any], group: dict[str, Any]
-    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
+    def _given(self, state: dict[str, Any], group: dict[str, Any]) -> _Given:
         """What the formula writes of a parameter's state, and its numbers, for one more step."""
         raise NotImplementedError
 
-    def _given_for(
-        self, param: Tensor, group: dict[str, Any]
-    ) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
+    def _given_for(self, param: Tensor, group: dict[str, Any]) -> _Given:
         """The same for a parameter, whose state begins here if it has none."""
         state = self.state[param]
         if not state:
             state.update(self._start(param, group))
         return self._given(state, group)
 
-    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
-        if not pairs:
-            return
+    def _update_again(self, group: dict[str, Any]) -> bool:
         lineup = self._lineups.of(group)
-        gradients = None if lineup is None else lineup.holds(pairs, self.state)
-        given = self._given_for(pairs[0][0], group)
+        if lineup is None:
+            return False
+        gradients = lineup.holds(group["params"], self.state)
+        if gradients is None:
+            return False
+        given = self._given_for(lineup.params[0], group)
+        update, more = self._update_for(group, given)
+        if lineup.update is update and lineup.run(gradients, given[1] + more):
+            return True
+        with set_grad_enabled(False):
+            self._update_rows([(param, param._grad) for param in lineup.params], group, given)
+        return True
+
+    def _update_all(self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any]) -> None:
+        if pairs:
+            self._update_rows(pairs, group, self._given_for(pairs[0][0], group))
+
+    def _update_for(self, group: dict[str, Any], given: _Given) -> tuple[Update, tuple[Any, ...]]:
+        """What is done with each parameter of a group, and the numbers that its settings add."""
         decay = group.get("weight_decay", 0)
         is_apart = group.get("decoupled_weight_decay", False)
         kind = NO_DECAY if decay == 0 else APART if is_apart else ADDED
@@ -92,13 +108,13 @@ class ElementwiseOptimizer(Optimizer):
         update = update_for(
             self._formula(group), 1 + len(given[0]), self._writes, bool(group["maximize"]), kind
         )
-        if (
-            lineup is not None
-            and gradients is not None
-            and lineup.update is update
-            and lineup.run(gradients, given[1] + more)
-        ):
-            return
+        return update, more
+
+    def _update_rows(
+        self, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any], given: _Given
+    ) -> None:
+        """Update parameters in the general way; `given` is what is given for the first one."""
+        update, more = self._update_for(group, given)
         rows: list[Row] = []
         for param, grad in pairs:
             targets, numbers = given if not rows else self._given_for(param, group)

@@ -3,8 +3,8 @@
 Of a small network's step most is asking: whether each tensor has an array that a loop may go
 through, what its state is, which numbers its formula takes. A `Lineup` remembers the answers with
 the objects that gave them. In the next step it looks whether these are the same objects, which
-takes 0.3 us a tensor, and all of it in C. (A step of six small parameters: 15 us instead of 35 with
-SGD, 32 instead of 129 with Adam.)
+takes 0.3 us a tensor, and most of it in C. (A step of six small parameters: 8 us instead of 35 with
+SGD, 29 instead of 129 with Adam.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import chain
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter, is_
 from typing import Any, Final, final
 
 import numpy as np
@@ -32,9 +32,10 @@ MOST_ELEMENTS: Final = 1 << 22
 MOST_WASTED: Final = 16
 """Lineups that were made for nothing: the program changes too much between its steps."""
 
-_FACTS: Final = attrgetter("_array", "_view", "_cell", "_origin")
+_ARRAY: Final = attrgetter("_array")
+_FACTS: Final = attrgetter("_view", "_cell", "_origin")
+_GRAD: Final = attrgetter("_grad")
 _ITEM: Final = np.ndarray.item
-_FIRST: Final = itemgetter(0)
 
 
 @final
@@ -51,6 +52,9 @@ class Lineup:
         pairs: The parameters that were updated.
         rows: What the update was given for each.
         known: The optimizer's state.
+
+    Attributes:
+        params: The parameters.
     """
 
     def __init__(
@@ -58,40 +62,46 @@ class Lineup:
     ) -> None:
         self.update = update
         self.has_run = False
-        self._params = [param for param, _ in pairs]
-        self._shapes = [param._array.shape for param in self._params]
-        self._kind = self._params[0]._array.dtype
-        self._states = [known[param] for param in self._params if param in known]
+        self.params = [param for param, _ in pairs]
+        self._shapes = [param._array.shape for param in self.params]
+        self._kind = self.params[0]._array.dtype
+        self._states = [known[param] for param in self.params if param in known]
         self._values = list(chain.from_iterable(map(dict.values, self._states)))
         clocks = _clocks(self._states, _written(rows))
         self._clocks = [[clock._array for clock in alike] for alike in clocks]
         self._targets = [[target._array for target in row.targets] for row in rows]
         self._changed = [cell_of(t) for row in rows for t in update.written(row)]
         self._changed += [cell_of(clock) for alike in clocks for clock in alike[1:]]
-        self._tensors = [*self._params, *self._values]
-        self._facts = list(chain.from_iterable(map(_FACTS, self._tensors)))  # cells are there now
+        self._tensors = [*self.params, *self._values]
+        self._arrays = list(map(_ARRAY, self._tensors))
+        self._facts = list(map(_FACTS, self._tensors))  # cells are there now
         self._ready: Any = None
         self._lock = threading.Lock()
 
-    def holds(self, pairs: Pairs, known: dict[Any, Any]) -> list[Any] | None:
-        """The arrays of the gradients if all else is as it was; None if anything is not."""
-        if door.is_watched or state.grad_enabled:
+    def holds(self, params: list[Tensor], known: dict[Any, Any]) -> list[Any] | None:
+        """The arrays of the gradients if all else is as it was; None if anything is not.
+
+        Args:
+            params: The parameters of the group.
+            known: The optimizer's state.
+        """
+        if door.is_watched:
             return None
-        params, states = self._params, self._states
+        if len(params) != len(self.params):  # some have no gradient
+            params = [p for p in params if p._grad is not None or p._node is not None]
+        states = self._states
         if not (
-            len(pairs) == len(params)
-            and all(map(is_, map(_FIRST, pairs), params))
-            and all(map(is_, map(known.get, params), states))
-            and sum(map(len, states)) == len(self._values)
-            and all(map(is_, chain.from_iterable(map(dict.values, states)), self._values))
-            and all(map(is_, chain.from_iterable(map(_FACTS, self._tensors)), self._facts))
+            len(params) == len(self.params)
+            and all(map(is_, params, self.params))
+            and (not states or self._are_same(states, known))
+            and all(map(is_, map(_ARRAY, self._tensors), self._arrays))
+            and list(map(_FACTS, self._tensors)) == self._facts
         ):
             return None
-        for arrays in self._clocks:
-            if len(set(map(_ITEM, arrays))) != 1:
-                return None
         kind, gradients = self._kind, []
-        for (_, grad), shape in zip(pairs, self._shapes, strict=True):
+        for grad, shape in zip(map(_GRAD, params), self._shapes, strict=True):
+            if grad is None:
+                return None
             array = grad._array
             if (
                 array.__class__ is not np.ndarray
@@ -102,6 +112,15 @@ class Lineup:
                 return None
             gradients.append(array)
         return gradients
+
+    def _are_same(self, states: list[dict[str, Any]], known: dict[Any, Any]) -> bool:
+        """Whether the states hold the same tensors, and all clocks of a name show the same."""
+        return (
+            all(map(is_, map(known.get, self.params), states))
+            and sum(map(len, states)) == len(self._values)
+            and all(map(is_, chain.from_iterable(map(dict.values, states)), self._values))
+            and all(len(set(map(_ITEM, arrays))) == 1 for arrays in self._clocks)
+        )
 
     def run(self, gradients: list[Any], numbers: tuple[Any, ...]) -> bool:
         """Update all parameters, and set the clocks by those of the first.

@@ -1,5 +1,7 @@
 """Results of compiled functions have derivatives outside."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,93 @@ def test_without_grad_mode_nothing_is_kept():
         assert not run(x, w).requires_grad
     assert run(x, w).requires_grad
     assert run.splits == ["grad mode was False, is True"]
+
+
+def regularized(w):
+    """A loss of a weight that is a leaf: its backward pass is one node, and leads to leaves."""
+    return compile(lambda: (w.tanh() * 2).sum() + (w * w).sum(), fullgraph=True)
+
+
+def expected_gradient(w):
+    t = np.tanh(w.detach().numpy())
+    return 2 * (1 - t * t) + 2 * w.detach().numpy()
+
+
+def test_memory_of_gradients_serves_again_only_where_nobody_has_it():
+    w = lamina.randn(5, 4, requires_grad=True)
+    loss = regularized(w)
+    kept = []
+    for hold in (lambda t: t, lambda t: t.numpy(), lambda t: t.detach().view(-1), lambda t: None):
+        loss().backward()
+        expected = expected_gradient(w)
+        np.testing.assert_allclose(w.grad.numpy(), expected, rtol=1e-5)
+        kept.append((hold(w.grad), expected))
+        w.grad = None
+        with lamina.no_grad():
+            w.mul_(1.5)
+    for held, expected in kept[:-1]:
+        held = held if isinstance(held, np.ndarray) else held.numpy()
+        np.testing.assert_allclose(held.reshape(5, 4), expected, rtol=1e-5)
+
+
+def test_gradients_are_added_to_those_that_are_there():
+    w = lamina.randn(5, 4, requires_grad=True)
+    loss = regularized(w)
+    first = None
+    for k in range(1, 4):
+        loss().backward()
+        first = w.grad if first is None else first
+        assert w.grad is first
+        assert w.grad._version == k - 1
+        np.testing.assert_allclose(w.grad.numpy(), k * expected_gradient(w), rtol=1e-5)
+
+
+@pytest.mark.parametrize("changed", ["flag", "in place"])
+def test_a_leaf_that_becomes_something_else_is_noticed(changed):
+    w = lamina.randn(5, 4)
+    w.requires_grad_()
+    loss = regularized(w)
+    loss().backward()
+    w.grad = None
+    if changed == "flag":
+        w.requires_grad_(False)
+        assert not loss().requires_grad
+        return
+    factor = lamina.ones(4, requires_grad=True)
+    w.requires_grad_(False).mul_(factor)
+    loss().backward()
+    assert w.grad_fn is not None
+    np.testing.assert_allclose(
+        factor.grad.numpy(), (expected_gradient(w) * w.detach().numpy()).sum(0), rtol=1e-4
+    )
+
+
+def test_hooks_on_leaves_and_results_are_called():
+    w = lamina.randn(5, 4, requires_grad=True)
+    loss = regularized(w)
+    loss().backward()
+    w.grad = None
+    seen = []
+    handle = w.register_hook(lambda g: seen.append(g.shape) or g * 2)
+    result = loss()
+    result.register_hook(lambda g: seen.append(g.shape))
+    result.backward()
+    assert seen == [(), (5, 4)]
+    np.testing.assert_allclose(w.grad.numpy(), 2 * expected_gradient(w), rtol=1e-5)
+    handle.remove()
+
+
+def test_passes_of_several_threads_do_not_meet():
+    def job(seed):
+        lamina.manual_seed(seed)
+        x = lamina.randn(50, 40, requires_grad=True)
+        for _ in range(50):
+            x.grad = None
+            run(x).backward()
+            np.testing.assert_allclose(x.grad.numpy(), 2 * x.detach().numpy(), rtol=1e-5)
+        return True
+
+    run = compile(lambda x: (x * x).sum(), fullgraph=True)
+    run(lamina.ones(50, 40, requires_grad=True))
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(job, range(4)))

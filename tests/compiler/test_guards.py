@@ -6,6 +6,7 @@ import pytest
 import lamina
 from lamina import nn
 from lamina.compiler import compile
+from lamina.nn.hooks import Hook
 
 
 def counted(function):
@@ -88,6 +89,24 @@ def test_attributes_of_objects():
     model.weight.mul_(0)
     assert run(x).tolist() == [2.0] * 3
     assert len(run.programs) == 4
+
+
+def test_hooks_that_come_and_go():
+    layers = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    run = compile(lambda x: layers(x) * 2)
+    x = lamina.ones(3, 2)
+    expected = layers(x) * 2
+    assert lamina.equal(run(x), expected)
+    nn.Linear(2, 2).register_forward_hook(lambda *_: None)  # elsewhere
+    assert lamina.equal(run(x), expected)
+    assert len(run.programs) == 1
+    with layers[1].register_forward_hook(lambda module, args, out: out + 1):
+        assert lamina.equal(run(x), expected + 2)
+    assert lamina.equal(run(x), expected)
+    layers[0]._forward_hooks[7] = layers[0]._forward_hooks[8] = Hook(lambda m, args, out: out * 0)
+    assert run(x).sum() == 0
+    layers[0]._forward_hooks.clear()
+    assert lamina.equal(run(x), expected)
 
 
 def test_reached_tensors_are_read_at_each_call():
