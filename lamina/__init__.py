@@ -39,13 +39,6 @@ from lamina.dtypes import (
     get_default_dtype, int8, int16, int16 as short, int32, int32 as int, int64, int64 as long,
     promote_types, set_default_dtype, uint8, uint16, uint32, uint64,
 )
-from lamina.ops.activation import (
-    celu, celu_, hardshrink, prelu, relu, relu_, rrelu, rrelu_, selu, selu_, threshold, threshold_,
-)
-from lamina.ops.arranging import (
-    atleast_1d, atleast_2d, atleast_3d, block_diag, diag, diag_embed, diagflat, flip, fliplr,
-    flipud, roll, rot90, tril, tril_indices, triu, triu_indices,
-)
 from lamina.ops.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to
 from lamina.ops.comparison import (
     allclose, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf, isnan, isneginf,
@@ -55,47 +48,23 @@ from lamina.ops.complex_numbers import (
     angle, complex, conj, conj_physical, imag, polar, real, resolve_conj, resolve_neg,
     view_as_complex, view_as_real,
 )
-from lamina.ops.contraction import einsum, inner, tensordot
 from lamina.ops.conversion import from_dlpack, is_complex, is_floating_point, is_tensor, numel
 from lamina.ops.creation import (
     arange, empty, empty_like, empty_permuted, empty_strided, eye, full, full_like,
     get_default_device, linspace, logspace, ones, ones_like, range, scalar_tensor,
     set_default_device, zeros, zeros_like,
 )
-from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
 from lamina.ops.data import as_tensor, asarray, from_numpy, frombuffer, tensor
-from lamina.ops.decompositions import geqrf, qr, svd
-from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
-from lamina.ops.divisors import gcd, lcm, unravel_index
-from lamina.ops.dtype_info import finfo, iinfo, result_type
-from lamina.ops.error_function import erf, erfc, erfinv
 from lamina.ops.exponential import (
     exp, exp2, expm1, log, log10, log1p, log2, logaddexp, logaddexp2, logit, sigmoid, xlogy,
 )
-from lamina.ops.extremes import amax, amin, aminmax, argmax, argmin, max, min
-from lamina.ops.factor_lu import lu, lu_solve, lu_unpack
 from lamina.ops.filling import fill
-from lamina.ops.floating_point import frexp, nextafter
-from lamina.ops.gamma_function import digamma, lgamma, mvlgamma, polygamma
-from lamina.ops.histograms import bincount, histc, histogram, histogramdd
 from lamina.ops.indexing import index_put
-from lamina.ops.joining import (
-    cat, column_stack, concat, concatenate, dstack, hstack, row_stack, stack, vstack,
-)
-from lamina.ops.linalg import matrix_exp, orgqr, ormqr, vander
-from lamina.ops.logic import (
-    bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,
-    logical_and, logical_not, logical_or, logical_xor,
-)
 from lamina.ops.masks import (
     argwhere, masked_fill, masked_scatter, masked_select, nonzero, nonzero_static,
 )
 from lamina.ops.matmul import bmm, matmul, mm, mm as spmm
-from lamina.ops.matrix_sums import addbmm, addmm, addmv, addr, baddbmm
 from lamina.ops.memory import clone, detach, detach_
-from lamina.ops.moments import std, std_mean, var, var_mean
-from lamina.ops.norms import dist, norm, renorm
-from lamina.ops.order_statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
 from lamina.ops.permutation import (
     adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose,
 )
@@ -107,53 +76,20 @@ from lamina.ops.pointwise import (
 from lamina.ops.powers import (
     addcdiv, addcmul, float_power, hypot, ldexp, lerp, pow, reciprocal, rsqrt, sqrt, square,
 )
-from lamina.ops.products import cdist, chain_matmul, cross, ger, kron, matrix_power, outer, trace
-from lamina.ops.pseudoinverse import pinverse
-from lamina.ops.random import (
-    Generator, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed,
-    multinomial, normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like,
-    randperm, seed, set_rng_state,
-)
 from lamina.ops.reduction import (
     all, any, count_nonzero, logsumexp, mean, nanmean, nansum, prod, sum,
 )
-from lamina.ops.repeating import cartesian_prod, combinations, meshgrid, repeat_interleave, tile
-from lamina.ops.rounding import (
-    ceil, clamp, clamp_max, clamp_min, clip, fix, floor, fmax, fmin, frac, maximum, minimum,
-    nan_to_num, round, trunc,
-)
 from lamina.ops.scattering import scatter, scatter_add, scatter_reduce
-from lamina.ops.searching import bucketize, isin, searchsorted, unique, unique_consecutive
 from lamina.ops.shape import flatten, ravel, reshape, squeeze, unflatten, unsqueeze
 from lamina.ops.signs import (
     abs, absolute, copysign, heaviside, neg, negative, positive, sgn, sign, signbit,
 )
-from lamina.ops.softmax import log_softmax, softmax
-from lamina.ops.solvers import det, inverse, logdet, slogdet
-from lamina.ops.sorting import argsort, msort, sort, topk
-from lamina.ops.splitting import (
-    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
-    unsafe_split, unsafe_split_with_sizes, vsplit,
-)
 from lamina.ops.strides import as_strided
-from lamina.ops.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
-from lamina.ops.trigonometry import (
-    acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
-    atan2, atanh, cos, cosh, deg2rad, rad2deg, sin, sinc, sinh, tan, tanh,
-)
 from lamina.ops.typed_tensors import (
     BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor,
     IntTensor, LongTensor, ShortTensor, set_default_tensor_type,
 )
 from lamina.ops.vectors import dot, mv, vdot
-from lamina.ops.view_changes import (
-    alias_copy, as_strided_copy, diagonal_copy, expand_copy, narrow_copy, permute_copy,
-    split_with_sizes_copy, squeeze_copy, t_copy, transpose_copy, unbind_copy, unfold_copy,
-    unsqueeze_copy, view_copy,
-)
-from lamina.ops.view_writes import (
-    as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter,
-)
 from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
 from lamina.late_names import HOMES as _HOMES, LEFT_OUT as _LEFT_OUT, NAMESPACES as _NAMESPACES
@@ -186,32 +122,99 @@ if TYPE_CHECKING:
     from lamina.explain import summary, why
     from lamina.func import vmap
     from lamina.io import load, save
+    from lamina.ops.activation import (
+        celu, celu_, hardshrink, prelu, relu, relu_, rrelu, rrelu_, selu, selu_, threshold,
+        threshold_,
+    )
     from lamina.ops.adaptive_pooling import adaptive_avg_pool1d, adaptive_max_pool1d
+    from lamina.ops.arranging import (
+        atleast_1d, atleast_2d, atleast_3d, block_diag, diag, diag_embed, diagflat, flip, fliplr,
+        flipud, roll, rot90, tril, tril_indices, triu, triu_indices,
+    )
     from lamina.ops.batch_normalization import batch_norm, instance_norm
+    from lamina.ops.contraction import einsum, inner, tensordot
     from lamina.ops.convolution import (
         conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
         convolution,
     )
     from lamina.ops.covariance import corrcoef, cov
     from lamina.ops.ctc import ctc_loss
+    from lamina.ops.cumulative import cummax, cummin, cumprod, cumsum, logcumsumexp
+    from lamina.ops.decompositions import geqrf, qr, svd
     from lamina.ops.deprecated import eig, lstsq, matrix_rank, solve, symeig
+    from lamina.ops.differences import cumulative_trapezoid, diff, gradient, trapezoid, trapz
+    from lamina.ops.divisors import gcd, lcm, unravel_index
     from lamina.ops.dropout import alpha_dropout, dropout, feature_alpha_dropout
+    from lamina.ops.dtype_info import finfo, iinfo, result_type
+    from lamina.ops.error_function import erf, erfc, erfinv
+    from lamina.ops.extremes import amax, amin, aminmax, argmax, argmin, max, min
+    from lamina.ops.factor_lu import lu, lu_solve, lu_unpack
+    from lamina.ops.floating_point import frexp, nextafter
+    from lamina.ops.gamma_function import digamma, lgamma, mvlgamma, polygamma
+    from lamina.ops.histograms import bincount, histc, histogram, histogramdd
     from lamina.ops.incomplete_gamma import igamma, igammac
+    from lamina.ops.joining import (
+        cat, column_stack, concat, concatenate, dstack, hstack, row_stack, stack, vstack,
+    )
+    from lamina.ops.linalg import matrix_exp, orgqr, ormqr, vander
     from lamina.ops.linear_loss import bilinear
+    from lamina.ops.logic import (
+        bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor,
+        logical_and, logical_not, logical_or, logical_xor,
+    )
     from lamina.ops.lowrank import pca_lowrank, svd_lowrank
+    from lamina.ops.matrix_sums import addbmm, addmm, addmv, addr, baddbmm
     from lamina.ops.modified_bessel import i0
+    from lamina.ops.moments import std, std_mean, var, var_mean
     from lamina.ops.normalization import group_norm, layer_norm, rms_norm
+    from lamina.ops.norms import dist, norm, renorm
+    from lamina.ops.order_statistics import kthvalue, median, mode, nanmedian, nanquantile, quantile
     from lamina.ops.pair_loss import cosine_similarity, pairwise_distance, pdist
     from lamina.ops.patches import (
         channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle,
     )
     from lamina.ops.pooling import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
+    from lamina.ops.products import (
+        cdist, chain_matmul, cross, ger, kron, matrix_power, outer, trace,
+    )
+    from lamina.ops.pseudoinverse import pinverse
     from lamina.ops.questions import (
         get_device, is_conj, is_distributed, is_inference, is_neg, is_nonzero, is_same_size,
         is_signed, typename,
     )
+    from lamina.ops.random import (
+        Generator, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed,
+        multinomial, normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like,
+        randperm, seed, set_rng_state,
+    )
+    from lamina.ops.repeating import cartesian_prod, combinations, meshgrid, repeat_interleave, tile
+    from lamina.ops.rounding import (
+        ceil, clamp, clamp_max, clamp_min, clip, fix, floor, fmax, fmin, frac, maximum, minimum,
+        nan_to_num, round, trunc,
+    )
+    from lamina.ops.searching import bucketize, isin, searchsorted, unique, unique_consecutive
+    from lamina.ops.softmax import log_softmax, softmax
+    from lamina.ops.solvers import det, inverse, logdet, slogdet
+    from lamina.ops.sorting import argsort, msort, sort, topk
     from lamina.ops.sparse import sparse_coo_tensor
     from lamina.ops.spectrogram import istft, stft
+    from lamina.ops.splitting import (
+        chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
+        unsafe_split, unsafe_split_with_sizes, vsplit,
+    )
+    from lamina.ops.triangular import cholesky, cholesky_inverse, cholesky_solve, triangular_solve
+    from lamina.ops.trigonometry import (
+        acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
+        atan2, atanh, cos, cosh, deg2rad, rad2deg, sin, sinc, sinh, tan, tanh,
+    )
+    from lamina.ops.view_changes import (
+        alias_copy, as_strided_copy, diagonal_copy, expand_copy, narrow_copy, permute_copy,
+        split_with_sizes_copy, squeeze_copy, t_copy, transpose_copy, unbind_copy, unfold_copy,
+        unsqueeze_copy, view_copy,
+    )
+    from lamina.ops.view_writes import (
+        as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter,
+    )
     from lamina.ops.window_functions import (
         bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window,
     )
@@ -222,6 +225,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> _Any:
     if name in _NAMESPACES:
         return _importlib.import_module(f"lamina.{name}")
+    found = _late(name)
+    globals()[name] = found  # so that the next time costs nothing
+    return found
+
+
+def _late(name: str) -> _Any:
     if name in _HOMES:
         return getattr(_importlib.import_module(_HOMES[name]), name)
     if name.startswith("_foreach_"):
@@ -236,6 +245,10 @@ def __getattr__(name: str) -> _Any:
     if name in _LEFT_OUT:
         raise errors.MissingName(missing, help=[_LEFT_OUT[name]])
     raise AttributeError(missing)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _graph_of(self: Tensor, *, values: _Any = False) -> _Any:

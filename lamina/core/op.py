@@ -12,6 +12,7 @@ any other parameter of the kernel, or `needs`. An input without a rule has no de
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
@@ -19,6 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol, final
 
 from lamina import errors
 from lamina.core.node import Node
+from lamina.late_names import OPERATIONS
 
 Rule = Callable[..., Any]
 
@@ -34,6 +36,11 @@ class Namespace:
         return f"<functions of {self._name}>"
 
     def __getattr__(self, name: str) -> Any:
+        # A rule may need an operation of a chapter that nobody has loaded yet.
+        if name in OPERATIONS:
+            importlib.import_module(OPERATIONS[name])
+            if name in vars(self):
+                return vars(self)[name]
         raise AttributeError(f"no op named {name!r} is declared for {self._name}")
 
 

@@ -1,5 +1,8 @@
-"""The one list that gives Tensor its methods and operators, chapter by chapter."""
+"""The one list that gives Tensor its methods and operators, chapter by chapter.
 
-from lamina.methods import conversion, matmul, pointwise, reduction, shape, special
+Those of chapters that few programs need are listed in `late`.
+"""
 
-__all__ = ["conversion", "matmul", "pointwise", "reduction", "shape", "special"]
+from lamina.methods import conversion, late, matmul, pointwise, reduction, shape
+
+__all__ = ["conversion", "late", "matmul", "pointwise", "reduction", "shape"]

@@ -9,21 +9,12 @@ from lamina.core.inplace import inplace
 from lamina.core.modes import state
 from lamina.core.tensor import Tensor
 from lamina.ops import (
-    activation,
     comparison,
     complex_numbers,
-    divisors,
-    error_function,
     exponential,
-    floating_point,
-    gamma_function,
-    logic,
     pointwise,
     powers,
-    rounding,
     signs,
-    softmax,
-    trigonometry,
 )
 from lamina.ops.choices import by_kind_of_other_inplace, change_by
 
@@ -175,14 +166,7 @@ Tensor.copysign = signs.copysign
 Tensor.copysign_ = by_kind_of_other_inplace(signs._copysign, signs._copysign_number)
 Tensor.heaviside, Tensor.heaviside_ = signs.heaviside, inplace(signs.heaviside)
 
-# --- integers, and floating-point numbers as they are stored -----------------------------------
-
-Tensor.gcd, Tensor.gcd_ = divisors.gcd, inplace(divisors.gcd)
-Tensor.lcm, Tensor.lcm_ = divisors.lcm, inplace(divisors.lcm)
-Tensor.frexp = floating_point.frexp
-Tensor.nextafter, Tensor.nextafter_ = floating_point.nextafter, inplace(floating_point.nextafter)
-
-# --- exponentials, logarithms, special functions -----------------------------------------------
+# --- exponentials and logarithms ---------------------------------------------------------------
 
 Tensor.exp, Tensor.exp_ = exponential.exp, inplace(exponential.exp)
 Tensor.exp2, Tensor.exp2_ = exponential.exp2, inplace(exponential.exp2)
@@ -196,66 +180,6 @@ Tensor.logaddexp2 = exponential.logaddexp2
 Tensor.xlogy, Tensor.xlogy_ = exponential.xlogy, exponential.xlogy_
 Tensor.sigmoid, Tensor.sigmoid_ = exponential.sigmoid, inplace(exponential.sigmoid)
 Tensor.logit, Tensor.logit_ = exponential.logit, inplace(exponential.logit)
-Tensor.erf, Tensor.erf_ = error_function.erf, inplace(error_function.erf)
-Tensor.erfc, Tensor.erfc_ = error_function.erfc, inplace(error_function.erfc)
-Tensor.erfinv, Tensor.erfinv_ = error_function.erfinv, inplace(error_function.erfinv)
-Tensor.lgamma, Tensor.lgamma_ = gamma_function.lgamma, inplace(gamma_function.lgamma)
-Tensor.digamma, Tensor.digamma_ = gamma_function.digamma, inplace(gamma_function.digamma)
-
-
-def _polygamma(self: Any, n: int) -> Any:
-    """The n-th derivative of `digamma` at each element."""
-    return gamma_function.polygamma(n, self)
-
-
-def _polygamma_(self: Any, n: int) -> Any:
-    """Replace each element by the n-th derivative of `digamma` there, in place."""
-    return change_by(gamma_function.polygamma_of, self, n)
-
-
-Tensor.polygamma, Tensor.polygamma_ = _polygamma, _polygamma_
-
-# --- trigonometry ------------------------------------------------------------------------------
-
-Tensor.sin, Tensor.sin_ = trigonometry.sin, inplace(trigonometry.sin)
-Tensor.cos, Tensor.cos_ = trigonometry.cos, inplace(trigonometry.cos)
-Tensor.tan, Tensor.tan_ = trigonometry.tan, inplace(trigonometry.tan)
-Tensor.asin = Tensor.arcsin = trigonometry.asin
-Tensor.asin_ = Tensor.arcsin_ = inplace(trigonometry.asin)
-Tensor.acos = Tensor.arccos = trigonometry.acos
-Tensor.acos_ = Tensor.arccos_ = inplace(trigonometry.acos)
-Tensor.atan = Tensor.arctan = trigonometry.atan
-Tensor.atan_ = Tensor.arctan_ = inplace(trigonometry.atan)
-Tensor.atan2 = Tensor.arctan2 = trigonometry.atan2
-Tensor.atan2_ = Tensor.arctan2_ = inplace(trigonometry.atan2)
-Tensor.sinh, Tensor.sinh_ = trigonometry.sinh, inplace(trigonometry.sinh)
-Tensor.cosh, Tensor.cosh_ = trigonometry.cosh, inplace(trigonometry.cosh)
-Tensor.tanh, Tensor.tanh_ = trigonometry.tanh, inplace(trigonometry.tanh)
-Tensor.asinh = Tensor.arcsinh = trigonometry.asinh
-Tensor.asinh_ = Tensor.arcsinh_ = inplace(trigonometry.asinh)
-Tensor.acosh = Tensor.arccosh = trigonometry.acosh
-Tensor.acosh_ = Tensor.arccosh_ = inplace(trigonometry.acosh)
-Tensor.atanh = Tensor.arctanh = trigonometry.atanh
-Tensor.atanh_ = Tensor.arctanh_ = inplace(trigonometry.atanh)
-Tensor.sinc, Tensor.sinc_ = trigonometry.sinc, inplace(trigonometry.sinc)
-Tensor.deg2rad, Tensor.deg2rad_ = trigonometry.deg2rad, inplace(trigonometry.deg2rad)
-Tensor.rad2deg, Tensor.rad2deg_ = trigonometry.rad2deg, inplace(trigonometry.rad2deg)
-
-# --- rounding and bounds -----------------------------------------------------------------------
-
-Tensor.floor, Tensor.floor_ = rounding.floor, inplace(rounding.floor)
-Tensor.ceil, Tensor.ceil_ = rounding.ceil, inplace(rounding.ceil)
-Tensor.trunc = Tensor.fix = rounding.trunc
-Tensor.trunc_ = Tensor.fix_ = inplace(rounding.trunc)
-Tensor.frac, Tensor.frac_ = rounding.frac, inplace(rounding.frac)
-Tensor.round, Tensor.round_ = rounding.round, rounding.round_
-Tensor.clamp = Tensor.clip = rounding.clamp
-Tensor.clamp_ = Tensor.clip_ = rounding.clamp_
-Tensor.clamp_min, Tensor.clamp_min_ = rounding.clamp_min, rounding.clamp_min_
-Tensor.clamp_max, Tensor.clamp_max_ = rounding.clamp_max, rounding.clamp_max_
-Tensor.maximum, Tensor.minimum = rounding.maximum, rounding.minimum
-Tensor.fmax, Tensor.fmin = rounding.fmax, rounding.fmin
-Tensor.nan_to_num, Tensor.nan_to_num_ = rounding.nan_to_num, inplace(rounding.nan_to_num)
 
 # --- comparison --------------------------------------------------------------------------------
 
@@ -284,16 +208,6 @@ for _names, _function in (
     (("le", "less_equal"), comparison.le),
     (("gt", "greater"), comparison.gt),
     (("ge", "greater_equal"), comparison.ge),
-    (("logical_and",), logic.logical_and),
-    (("logical_or",), logic.logical_or),
-    (("logical_xor",), logic.logical_xor),
-    (("logical_not",), logic.logical_not),
-    (("bitwise_and",), logic.bitwise_and),
-    (("bitwise_or",), logic.bitwise_or),
-    (("bitwise_xor",), logic.bitwise_xor),
-    (("bitwise_not",), logic.bitwise_not),
-    (("bitwise_left_shift",), logic.bitwise_left_shift),
-    (("bitwise_right_shift",), logic.bitwise_right_shift),
 ):
     for _name in _names:
         setattr(Tensor, _name, _function)
@@ -316,34 +230,8 @@ def _where(self: Any, condition: Any, other: Any) -> Any:
 
 Tensor.where = _where
 
-# --- bits --------------------------------------------------------------------------------------
+# --- complex numbers ---------------------------------------------------------------------------
 
-
-def _reflected(function: Any) -> Any:
-    def swapped(self: Any, other: Any) -> Any:
-        return function(other, self)
-
-    swapped.__doc__ = f"`{function.__name__}` with the operands exchanged."
-    return swapped
-
-
-Tensor.__and__ = Tensor.__rand__ = logic.bitwise_and
-Tensor.__or__ = Tensor.__ror__ = logic.bitwise_or
-Tensor.__xor__ = Tensor.__rxor__ = logic.bitwise_xor
-Tensor.__invert__ = logic.bitwise_not
-Tensor.__lshift__, Tensor.__rshift__ = logic.bitwise_left_shift, logic.bitwise_right_shift
-Tensor.__rlshift__ = _reflected(logic.bitwise_left_shift)
-Tensor.__rrshift__ = _reflected(logic.bitwise_right_shift)
-Tensor.__iand__, Tensor.__ior__ = inplace(logic.bitwise_and), inplace(logic.bitwise_or)
-Tensor.__ixor__ = inplace(logic.bitwise_xor)
-Tensor.__ilshift__ = inplace(logic.bitwise_left_shift)
-Tensor.__irshift__ = inplace(logic.bitwise_right_shift)
-
-# --- activations and complex numbers -----------------------------------------------------------
-
-Tensor.relu, Tensor.relu_ = activation._relu_op, activation.relu_
-Tensor.prelu, Tensor.hardshrink = activation.prelu, activation.hardshrink
-Tensor.softmax, Tensor.log_softmax = softmax.softmax, softmax.log_softmax
 Tensor.angle = complex_numbers.angle
 # NumPy's name for it too: rules write `x.conjugate()` for arrays and tensors.
 Tensor.conj = Tensor.conjugate = complex_numbers.conj

@@ -3,7 +3,6 @@
 from lamina.core.inplace import inplace
 from lamina.core.tensor import Tensor
 from lamina.ops import (
-    arranging,
     broadcasting,
     filling,
     indexing,
@@ -11,13 +10,9 @@ from lamina.ops import (
     memory,
     permutation,
     picking,
-    repeating,
     scattering,
     shape,
-    splitting,
     strides,
-    view_changes,
-    view_writes,
     windows,
     writing,
 )
@@ -63,34 +58,7 @@ Tensor.detach_ = memory.detach_
 Tensor.resize_ = memory.resize_
 Tensor.resize_as_ = memory.resize_as_
 Tensor.is_set_to = memory.is_set_to
-Tensor.split = splitting.split_method
-Tensor.split_with_sizes = splitting.split_with_sizes
-Tensor.chunk = splitting.chunk
-Tensor.tensor_split = splitting.tensor_split_method
-Tensor.hsplit = splitting.hsplit
-Tensor.vsplit = splitting.vsplit
-Tensor.dsplit = splitting.dsplit
-Tensor.unbind = splitting.unbind
-Tensor.unsafe_split = splitting.unsafe_split
-Tensor.unsafe_split_with_sizes = splitting.unsafe_split_with_sizes
-Tensor.unsafe_chunk = splitting.unsafe_chunk
-Tensor.__iter__ = splitting.iterate
 
-Tensor.repeat = repeating.repeat
-Tensor.tile = repeating.tile_method
-Tensor.repeat_interleave = repeating.repeat_interleave
-Tensor.flip = arranging.flip_method
-Tensor.fliplr = arranging.fliplr
-Tensor.flipud = arranging.flipud
-Tensor.roll = arranging.roll
-Tensor.rot90 = arranging.rot90
-Tensor.tril = arranging.tril
-Tensor.triu = arranging.triu
-Tensor.tril_ = inplace(arranging.tril)
-Tensor.triu_ = inplace(arranging.triu)
-Tensor.diag = arranging.diag
-Tensor.diag_embed = arranging.diag_embed
-Tensor.diagflat = arranging.diagflat
 
 Tensor.__getitem__ = indexing.get_item
 Tensor.__setitem__ = indexing.set_item
@@ -132,16 +100,4 @@ Tensor.masked_scatter = masks.masked_scatter
 Tensor.masked_scatter_ = inplace(masks.masked_scatter)
 Tensor.put = writing.put
 Tensor.put_ = inplace(writing.put)
-Tensor.select_scatter = view_writes.select_scatter
-Tensor.slice_scatter = view_writes.slice_scatter
-Tensor.diagonal_scatter = view_writes.diagonal_scatter
-Tensor.as_strided_scatter = view_writes.as_strided_scatter
 
-Tensor.squeeze_ = view_changes.squeeze_
-Tensor.unsqueeze_ = view_changes.unsqueeze_
-Tensor.transpose_ = view_changes.transpose_
-Tensor.swapaxes_ = view_changes.swapaxes_
-Tensor.swapdims_ = view_changes.swapdims_
-Tensor.t_ = view_changes.t_
-Tensor.as_strided_ = view_changes.as_strided_
-Tensor.narrow_copy = view_changes.narrow_copy
