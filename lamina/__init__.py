@@ -17,9 +17,6 @@ from typing import Any as _Any
 
 from lamina import autograd, errors
 from lamina import methods as methods
-from lamina.autograd.anomaly_mode import (
-    is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
-)
 from lamina.core.layouts import (
     Size, channels_last, channels_last_3d, contiguous_format, layout, memory_format,
     preserve_format, sparse_coo, strided,
@@ -28,7 +25,6 @@ from lamina.core.modes import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     set_grad_enabled,
 )
-from lamina.core.printing import set_printoptions
 from lamina.core.tensor import Tensor
 from lamina.devices import device
 from lamina.devices.host_memory import keep_freed_memory as _keep_freed_memory
@@ -85,10 +81,6 @@ from lamina.ops.signs import (
     abs, absolute, copysign, heaviside, neg, negative, positive, sgn, sign, signbit,
 )
 from lamina.ops.strides import as_strided
-from lamina.ops.typed_tensors import (
-    BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor,
-    IntTensor, LongTensor, ShortTensor, set_default_tensor_type,
-)
 from lamina.ops.vectors import dot, mv, vdot
 from lamina.ops.windows import diagonal, narrow, select
 from lamina.ops.writing import index_add, index_copy, index_fill, index_reduce, put
@@ -110,6 +102,9 @@ if TYPE_CHECKING:
         set_autocast_cache_enabled, set_autocast_cpu_dtype, set_autocast_cpu_enabled,
         set_autocast_dtype, set_autocast_enabled, set_autocast_gpu_dtype,
     )
+    from lamina.autograd.anomaly_mode import (
+        is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
+    )
     from lamina.backends.settings import (
         are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
         get_float32_matmul_precision, get_num_interop_threads,
@@ -118,6 +113,7 @@ if TYPE_CHECKING:
         set_num_interop_threads, set_warn_always, use_deterministic_algorithms,
     )
     from lamina.compiler import compile
+    from lamina.core.printing import set_printoptions
     from lamina.devices.thread_count import get_num_threads, set_num_threads
     from lamina.explain import summary, why
     from lamina.func import vmap
@@ -206,6 +202,10 @@ if TYPE_CHECKING:
     from lamina.ops.trigonometry import (
         acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
         atan2, atanh, cos, cosh, deg2rad, rad2deg, sin, sinc, sinh, tan, tanh,
+    )
+    from lamina.ops.typed_tensors import (
+        BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor,
+        IntTensor, LongTensor, ShortTensor, set_default_tensor_type,
     )
     from lamina.ops.view_changes import (
         alias_copy, as_strided_copy, diagonal_copy, expand_copy, narrow_copy, permute_copy,

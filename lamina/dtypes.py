@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.errors import DtypeError, InvalidDtype, MissingExtra, UnsupportedData
+from lamina import errors
 
 BOOL: Final = 0
 INTEGER: Final = 1
@@ -79,7 +79,7 @@ def _extended_type(name: str) -> np.dtype[Any]:
     try:
         module = importlib.import_module("ml_dtypes")
     except ImportError:
-        raise MissingExtra(
+        raise errors.MissingExtra(
             f"the dtype {name} needs the package ml_dtypes",
             help=["pip install 'lamina[full]'", "or use float32 or float16, which NumPy has"],
         ) from None
@@ -137,7 +137,7 @@ def from_numpy(numpy_type: np.dtype[Any]) -> dtype:
     if found is not None:
         return found
     supported = ", ".join(kind.name for kind in NUMPY_TYPES)
-    raise UnsupportedData(
+    raise errors.UnsupportedData(
         f"can't convert np.ndarray of type {numpy_type}: no tensor holds such elements",
         help=[f"convert it first, with .astype(...), to one of: {supported}"],
     )
@@ -164,7 +164,7 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Choose the dtype of new floating-point tensors; `InvalidDtype` if it is none of these."""
     if not isinstance(d, dtype) or not d.is_floating_point or d.itemsize == 1:
-        raise InvalidDtype(
+        raise errors.InvalidDtype(
             f"only floating-point types are supported as the default type, not {d!r}",
             help=["use float16, bfloat16, float32 or float64"],
         )
@@ -175,7 +175,7 @@ def set_default_dtype(d: dtype) -> None:
 def _check_dtypes(name: str, *kinds: Any) -> None:
     for kind in kinds:
         if not isinstance(kind, dtype):
-            raise InvalidDtype(
+            raise errors.InvalidDtype(
                 f"{name}(): arguments must be torch.dtype, not {type(kind).__name__}",
                 help=["for example torch.float32"],
             )
@@ -212,7 +212,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     low, high = sorted((type1, type2), key=lambda kind: (kind.category, kind.itemsize))
     for kind in (low, high):
         if kind.category == FLOATING and kind.itemsize == 1:
-            raise DtypeError(
+            raise errors.DtypeError(
                 f"promotion for Float8 types is not supported, attempted to promote {type1!r} "
                 f"and {type2!r}",
                 help=["convert the float8 tensor first: .to(torch.float32)"],
@@ -233,7 +233,7 @@ def _size(kind: dtype) -> int:
 def _promote_integers(low: dtype, high: dtype) -> dtype:
     wide = {uint16, uint32, uint64}
     if (low in wide or high in wide) and low is not high:
-        raise DtypeError(
+        raise errors.DtypeError(
             f"promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
             f"{low!r} and {high!r}",
             help=["convert one of them first, for example with .to(torch.int64)"],

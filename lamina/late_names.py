@@ -50,6 +50,9 @@ _CHAPTERS: Final = {
         "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
         "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
+    "lamina.autograd.anomaly_mode": (
+        "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+    ),
     "lamina.backends.settings": (
         "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
         "get_float32_matmul_precision get_num_interop_threads "
@@ -58,6 +61,7 @@ _CHAPTERS: Final = {
         "set_num_interop_threads set_warn_always use_deterministic_algorithms"
     ),
     "lamina.compiler": "compile",
+    "lamina.core.printing": "set_printoptions",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
     "lamina.explain": "summary why",
     "lamina.func": "vmap",
@@ -149,6 +153,10 @@ _CHAPTERS: Final = {
     "lamina.ops.trigonometry": (
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
         "atanh cos cosh deg2rad rad2deg sin sinc sinh tan tanh"
+    ),
+    "lamina.ops.typed_tensors": (
+        "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
+        "IntTensor LongTensor ShortTensor set_default_tensor_type"
     ),
     "lamina.ops.view_changes": (
         "alias_copy as_strided_copy diagonal_copy expand_copy narrow_copy permute_copy "

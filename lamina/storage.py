@@ -12,7 +12,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.warning import warn
 from lamina.devices import backend_of, device, device_of, is_host, to_device

@@ -11,7 +11,7 @@ from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.engine import free_graph, run_backward
 from lamina.core.op import traced
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor
 from lamina.core.views import inherits_flag
 from lamina.core.warning import warn

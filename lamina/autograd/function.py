@@ -21,7 +21,7 @@ from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node
 from lamina.core.op import raw, traced
 from lamina.core.origins import CUT_BACKWARD
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.saved import raw_saved, unpack
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp

@@ -11,7 +11,7 @@ from lamina import errors
 from lamina.autograd.backward import grad
 from lamina.core import blame
 from lamina.core.definitions import definition
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 
 Tensors = Any

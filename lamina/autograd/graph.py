@@ -15,7 +15,7 @@ from lamina.core.hooks import RemovableHandle
 from lamina.core.modes import door, state
 from lamina.core.node import Node
 from lamina.core.op import traced
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of
 from lamina.core.versions import INFERENCE
 from lamina.devices import device

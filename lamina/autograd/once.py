@@ -10,7 +10,7 @@ from lamina.autograd import function_blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node
 from lamina.core.op_node import edge_of
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of, root_of, wrap
 from lamina.core.warning import warn
 

@@ -13,7 +13,7 @@ from lamina.compiler.guards import Guards
 from lamina.compiler.sources import Reached, Source
 from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import next_stamp
 

@@ -17,7 +17,7 @@ from typing import Any, Final, final
 
 from lamina.compiler.watching import ABSENT, PLAIN, Glance, Watched
 from lamina.core.hooks import Hooks, Registry
-from lamina.core.provenance import internal_files
+from lamina.core.positions import internal_files
 from lamina.core.tensor import Tensor
 from lamina.nn.module import Module
 from lamina.optim.optimizer import Optimizer

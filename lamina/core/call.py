@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.autocasting import autocast_inputs
 from lamina.core.batches import lift_arrays, lift_inputs
@@ -31,10 +32,9 @@ from lamina.core.op import (
 )
 from lamina.core.op_node import OpNode
 from lamina.core.plain_call import NOT_PLAIN, call_plain
+from lamina.core.positions import here
 from lamina.core.promotion import is_array, narrow, promote, widen_halves
-from lamina.core.provenance import here
 from lamina.core.results import wrap_results, write_out
-from lamina.core.tangent_calls import call_with_tangents
 from lamina.core.tangents import innermost_level
 from lamina.core.tensor import (
     Tensor,
@@ -43,6 +43,11 @@ from lamina.core.tensor import (
 from lamina.core.views import refresh
 from lamina.devices import CPU, current_recorder, device_of
 from lamina.devices.batched import recorded
+
+if TYPE_CHECKING:
+    from lamina.core import tangent_calls
+else:
+    tangent_calls = Later("lamina.core.tangent_calls")
 
 
 def operation(
@@ -125,7 +130,7 @@ def execute(op: Op, values: list[Any], out: Any = None) -> Any:
         if state.mappings:  # first, so that what is kept of lifted inputs has their tangents
             tensors = lift_inputs(op, values, tensors)
         if state.duals and (level := innermost_level(tensors)) is not None:
-            return call_with_tangents(execute, op, values, out, level)
+            return tangent_calls.call_with_tangents(execute, op, values, out, level)
     if op.is_differentiable:
         for tensor in tensors:
             if tensor._view is not None:

@@ -13,24 +13,29 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.accumulation import add_to_leaves
 from lamina.core.flags import noted_flags
-from lamina.core.general_run import GeneralRun
 from lamina.core.hooks import any_hooks
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import raw
 from lamina.core.origins import CUT_BACKWARD
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import note_pass
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.views import refresh
 from lamina.devices import NoValues
+
+if TYPE_CHECKING:
+    from lamina.core import general_run
+else:
+    general_run = Later("lamina.core.general_run")
 
 ndarray: Final = np.ndarray
 
@@ -79,7 +84,9 @@ def run_backward(
     gradients = [_weight_of_one(root, place) if g is None else g for root, g in pairs]
     targets = None if inputs is None else [_target_edge(tensor, accumulate) for tensor in inputs]
     # Gradients that carry tangents are tensors too.
-    run = GeneralRun(retain_graph, create_graph or bool(state.duals), targets, accumulate, place)
+    run = general_run.GeneralRun(
+        retain_graph, create_graph or bool(state.duals), targets, accumulate, place
+    )
     before = state.grad_enabled
     door.set_grad_enabled(create_graph)
     try:
@@ -101,7 +108,7 @@ def _weight_of_one(root: Tensor, place: Any) -> Tensor:
 
 def free_graph(roots: Sequence[Tensor], inputs: Sequence[Tensor], place: Any) -> None:
     """Forget what the nodes between roots and inputs keep, as a pass over them would."""
-    run = GeneralRun(False, False, list(map(root_edge, inputs)), False, place)
+    run = general_run.GeneralRun(False, False, list(map(root_edge, inputs)), False, place)
     run.forget(list(map(root_edge, roots)))
 
 

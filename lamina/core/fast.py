@@ -33,8 +33,8 @@ from lamina.core.node import NOTHING
 from lamina.core.op import POINTWISE, PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule
 from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
+from lamina.core.positions import internal_files, user_frame
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array
-from lamina.core.provenance import internal_files, user_frame
 from lamina.core.records import LEAVES_NOTED, note_cut, note_unrecorded
 from lamina.core.samples import binary_samples, unary_samples, without_numbers
 from lamina.core.saved import KeptResult

@@ -12,8 +12,8 @@ from lamina.core.fast_products import General, ProductNode
 from lamina.core.modes import door, state
 from lamina.core.op import KEEP, PRODUCT, Op, Rule
 from lamina.core.op_node import edge_of
+from lamina.core.positions import here
 from lamina.core.promotion import FLOAT32, FLOAT64
-from lamina.core.provenance import here
 from lamina.core.saved import unpack
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp

@@ -23,8 +23,8 @@ from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule, parameters_of
 from lamina.core.op_node import Context, OpNode
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
+from lamina.core.positions import internal_files, user_frame
 from lamina.core.promotion import as_array
-from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, refresh

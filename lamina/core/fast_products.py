@@ -17,8 +17,8 @@ from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, PRODUCT, Op, Rule, raw
 from lamina.core.op_node import OpNode
+from lamina.core.positions import internal_files, user_frame
 from lamina.core.promotion import FLOAT32, FLOAT64
-from lamina.core.provenance import internal_files, user_frame
 from lamina.core.saved import keep_input, unpack
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE, next_stamp

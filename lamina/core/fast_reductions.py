@@ -15,8 +15,8 @@ from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
 from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule
 from lamina.core.op_node import Context, OpNode
+from lamina.core.positions import internal_files, user_frame
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array
-from lamina.core.provenance import internal_files, user_frame
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.core.views import refresh

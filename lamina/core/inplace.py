@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from lamina.codegen.later import Later
 from lamina.core import blame
 from lamina.core.batches import note_before_write
 from lamina.core.call import checked_tensors, compute, execute
@@ -27,16 +28,20 @@ from lamina.core.op import KEEP, Op, camel
 from lamina.core.op_node import edge_of
 from lamina.core.origins import RECORDED
 from lamina.core.plain_call import NOT_PLAIN, plain_result
+from lamina.core.positions import here
 from lamina.core.promotion import FLOAT32, FLOAT64
-from lamina.core.provenance import here
 from lamina.core.saved import KeptResult, Overwritten
-from lamina.core.tangent_calls import change_with_tangents
 from lamina.core.tangents import carry_over, forget_tangents, innermost_level
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import refresh, replay
 from lamina.devices import current_recorder
 from lamina.devices.batched import recorded
+
+if TYPE_CHECKING:
+    from lamina.core import tangent_calls
+else:
+    tangent_calls = Later("lamina.core.tangent_calls")
 
 
 def inplace(function: Callable[..., Any], doc: str | None = None) -> Callable[..., Any]:
@@ -132,7 +137,9 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     if door.is_watched and state.duals:
         level = innermost_level([target, *others])
         if level is not None:
-            return change_with_tangents(execute, apply_inplace, op, target, values, level)
+            return tangent_calls.change_with_tangents(
+                execute, apply_inplace, op, target, values, level
+            )
     wants = target.requires_grad or any(other.requires_grad for other in others)
     # An operation without derivatives, such as logical_not_, leaves the graph as it is.
     records = wants and state.grad_enabled and (op.is_differentiable or op.is_flat)

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self, final
 
 from lamina.core.origins import CUT_INFERENCE, CUT_NO_GRAD, SwitchedOff
-from lamina.core.provenance import here
+from lamina.core.positions import here
 
 
 @final

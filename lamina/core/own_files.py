@@ -20,13 +20,17 @@ def _package_files() -> set[str]:
                     for entry in entries:
                         if entry.name.endswith(".py"):
                             found.add(entry.path)
-                        elif entry.name.isidentifier() and entry.is_dir():
+                        elif _is_package(entry.name) and entry.is_dir():
                             waiting.append(entry.path)
         else:
             found |= _archived_files(folder)
     except OSError:
         pass  # unreadable: frames of the package may be taken for the user's
     return found
+
+
+def _is_package(name: str) -> bool:
+    return name.isidentifier() and name != "__pycache__"  # which holds most of the entries
 
 
 def _archived_files(folder: str) -> set[str]:

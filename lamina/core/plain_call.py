@@ -16,8 +16,8 @@ from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.op import KEEP, TO_FLOAT, Op
 from lamina.core.op_node import record
+from lamina.core.positions import here
 from lamina.core.promotion import FLOAT32, FLOAT64, as_array
-from lamina.core.provenance import here
 from lamina.core.results import origin_of, wrap_results
 from lamina.core.tensor import Tensor
 from lamina.core.views import refresh

@@ -16,10 +16,9 @@ import sys
 import textwrap
 import types
 from itertools import islice
-from typing import TypeAlias
 
 from lamina.core.names import name_of
-from lamina.core.own_files import internal_files
+from lamina.core.positions import internal_files, user_frame
 from lamina.core.source import (
     MODULE_NAMES,
     SourceFile,
@@ -33,57 +32,16 @@ from lamina.core.source import (
     span_of,
 )
 from lamina.errors import Place
-from lamina.errors.base import locate_with
 
 __all__ = [
-    "Origin",
     "argument_names",
     "assigned_name",
+    "current_place",
     "enclosing_call_chain",
-    "here",
-    "internal_files",
     "name_of",
     "place_of",
     "short_name",
-    "user_frame",
 ]
-
-Origin: TypeAlias = tuple[types.CodeType, int]
-"""A position in a running program: its code object and the byte offset of an instruction."""
-
-
-# --------------------------------------------------------------------------- the hot path
-
-
-def user_frame(frame: types.FrameType) -> types.FrameType:
-    """The nearest frame, from `frame` outwards, that runs the user's code.
-
-    Without one, the outermost frame.
-    """
-    internal = internal_files
-    while frame.f_code.co_filename in internal:
-        outer = frame.f_back
-        if outer is None:
-            return frame
-        frame = outer
-    return frame
-
-
-def here(depth: int = 1) -> Origin:
-    """The position that the user's program has reached.
-
-    Args:
-        depth: How many frames up to start looking; 1 is the caller.
-    """
-    frame = sys._getframe(depth)
-    internal = internal_files
-    while (code := frame.f_code).co_filename in internal:
-        outer = frame.f_back
-        if outer is None:
-            break
-        frame = outer
-    return code, frame.f_lasti
-
 
 # ------------------------------------------------------------------------------ to a place
 
@@ -344,6 +302,3 @@ def current_place() -> Place | None:
     if frame.f_code.co_filename in internal_files:
         return None
     return place_of(frame.f_code, frame.f_lasti)
-
-
-locate_with(current_place)

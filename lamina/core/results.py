@@ -17,8 +17,8 @@ from lamina.core.origins import (
     NO_GRAD_VIEW,
     RECORDED,
 )
+from lamina.core.positions import here
 from lamina.core.promotion import as_array
-from lamina.core.provenance import here
 from lamina.core.records import note_cut, note_unrecorded
 from lamina.core.tensor import (
     Tensor,

@@ -16,7 +16,7 @@ from lamina.core import blame
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import raw, traced
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of, wrap
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.devices.batched import recorded

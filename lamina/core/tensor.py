@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.later import Later
 from lamina.core import blame, records
 from lamina.core.facts import ArrayFacts
 from lamina.core.hooks import RemovableHandle, add_hook, hooks_of
 from lamina.core.modes import door, state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.origins import CUT_DATA, CUT_FROZEN
-from lamina.core.printing import batched_repr, sparse_repr, tensor_repr
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.versions import INFERENCE, VersionCell, next_stamp
 from lamina.core.views import View, inherits_flag, refresh
 from lamina.core.warning import warn
 from lamina.devices import backend_of, current_default, device, to_device
 from lamina.devices.batched import BatchedArray, batches_of
+
+if TYPE_CHECKING:
+    from lamina.core import printing
+else:
+    printing = Later("lamina.core.printing")
 
 
 class Tensor(ArrayFacts):
@@ -280,9 +285,9 @@ class Tensor(ArrayFacts):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         if self._array.__class__ is BatchedArray:
             held = repr(wrap(self._array.values, None))
-            return batched_repr(held, len(batches_of(self._array)), self._array.is_same)
+            return printing.batched_repr(held, len(batches_of(self._array)), self._array.is_same)
         if self.is_sparse:
-            return sparse_repr(
+            return printing.sparse_repr(
                 self._array,
                 self.dtype,
                 grad_fn_name=None if self.grad_fn is None else type(self.grad_fn).__name__,
@@ -292,7 +297,7 @@ class Tensor(ArrayFacts):
         has_values = not (is_captured or self.is_meta)
         node = self.grad_fn
         place = self.device
-        return tensor_repr(
+        return printing.tensor_repr(
             backend_of(place).to_host(self._array) if has_values else None,
             shape=tuple(self._array.shape),
             dtype=self.dtype,

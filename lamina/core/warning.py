@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from lamina.core.provenance import user_frame
+from lamina.core.positions import user_frame
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lamina.devices.dispatched import DispatchedArray
-from lamina.devices.rule_table import RULES
-from lamina.devices.shape_rules import Rule
+
+if TYPE_CHECKING:
+    from lamina.devices.shape_rules import Rule
+
+RULES: Final[dict[Any, Rule]] = {}
+"""The shape rules of functions. `rule_table`, loaded with recording, adds those of NumPy's."""
 
 
 def array_function(rule: Rule) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

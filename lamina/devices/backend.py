@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from lamina import errors
 from lamina.devices.device import CPU, META, device
-from lamina.errors import InvalidDevice, NotSupported
 
 if TYPE_CHECKING:  # numpy.typing takes 4 ms to import
     from numpy.typing import DTypeLike
@@ -177,7 +177,7 @@ class HostBackend(Backend):
 
     def move(self, array: HostArray, target: Backend) -> Any:
         if not is_host(array):
-            raise NotSupported(
+            raise errors.NotSupported(
                 "sparse tensors stay in host memory",
                 help=["move what is dense: `x.to_dense()`, or places and values"],
             )
@@ -218,7 +218,7 @@ def backend_of(place: device) -> Backend:
         importlib.import_module(_MODULES[place.type])
     find = _BACKENDS.get(place.type)
     if find is None:
-        raise InvalidDevice(
+        raise errors.InvalidDevice(
             f"Lamina has no {place.type} device",
             help=[f"use one of: {', '.join(sorted(_BACKENDS.keys() | _MODULES.keys()))}"],
         )

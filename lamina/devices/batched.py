@@ -17,6 +17,7 @@ from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
+from lamina import errors
 from lamina.devices.backend import device_of, register_array_type
 from lamina.devices.dispatched import (
     ABOUT_MEMORY,
@@ -27,7 +28,6 @@ from lamina.devices.dispatched import (
     set_item,
     visit,
 )
-from lamina.errors import InvalidArgument
 
 BatchRule = Callable[..., Any]
 
@@ -79,7 +79,7 @@ def differs(batch: Batch, operation: str) -> BaseException:
     """
     if batch.is_active:
         return NeedsSamples(operation)
-    return InvalidArgument(
+    return errors.InvalidArgument(
         f"{operation} is another for each sample: this tensor is from inside a vmap that has ended",
         help=["return the tensor from the mapped function, and use what vmap returns"],
     )

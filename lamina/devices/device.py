@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import Any, Final, Self, final
 
-from lamina.errors import ArgumentTypeError, InvalidDevice
+from lamina import errors
 
 TYPES: Final = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
@@ -115,7 +115,7 @@ def _interned(type_: str, index: int | None) -> device:
 
 def _parse(type_: Any, index: Any) -> tuple[str, int | None]:
     if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"device(): argument 'index' (position 2) must be int, not {type(index).__name__}",
             help=["write for example torch.device('cuda', 0)"],
         )
@@ -124,10 +124,10 @@ def _parse(type_: Any, index: Any) -> tuple[str, int | None]:
     if not isinstance(type_, str):
         raise _invalid_arguments(type_)
     if index is not None and index < 0:
-        raise InvalidDevice("Device index must not be negative", help=["indices start at 0"])
+        raise errors.InvalidDevice("Device index must not be negative", help=["indices start at 0"])
     name, own_index = _parse_string(type_)
     if own_index is not None and index is not None:
-        raise InvalidDevice(
+        raise errors.InvalidDevice(
             f"type (string) must not include an index because index was passed explicitly: {type_}",
             help=[f"write torch.device('{name}', {index}) or torch.device('{name}:{index}')"],
         )
@@ -136,28 +136,30 @@ def _parse(type_: Any, index: Any) -> tuple[str, int | None]:
 
 def _parse_string(text: str) -> tuple[str, int | None]:
     if not text:
-        raise InvalidDevice("Device string must not be empty", help=["use 'cpu', 'cuda' or 'meta'"])
+        raise errors.InvalidDevice(
+            "Device string must not be empty", help=["use 'cpu', 'cuda' or 'meta'"]
+        )
     match = _DEVICE_STRING.fullmatch(text)
     name = match.group(1) if match else text.partition(":")[0]
     if name and name not in TYPES:
         close = name.strip().lower()
         hints = {"gpu": "cuda", "nvidia": "cuda", "host": "cpu"}
         meant = close if close in TYPES else hints.get(close)
-        raise InvalidDevice(
+        raise errors.InvalidDevice(
             f"Expected one of {', '.join(TYPES)} device type at start of device string: {text}",
             help=[f"write '{meant}'" if meant else "Lamina has 'cpu', 'cuda' and 'meta'"],
         )
     if match is None:
-        raise InvalidDevice(
+        raise errors.InvalidDevice(
             f"Invalid device string: '{text}'",
             help=["write a type, or a type and an index: 'cuda' or 'cuda:1'"],
         )
     return name, None if match.group(2) is None else int(match.group(2))
 
 
-def _invalid_arguments(*found: Any) -> ArgumentTypeError:
+def _invalid_arguments(*found: Any) -> errors.ArgumentTypeError:
     names = ", ".join(type(value).__name__ for value in found if value is not None) or "nothing"
-    return ArgumentTypeError(
+    return errors.ArgumentTypeError(
         f"device() received an invalid combination of arguments - got ({names}), but expected a "
         "device, a string, or a string and an int index",
         help=["write for example torch.device('cpu') or torch.device('cuda', 0)"],

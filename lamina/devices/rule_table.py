@@ -8,9 +8,12 @@ import numpy as np
 
 from lamina.devices import function_rules as rules
 from lamina.devices import product_rules
+from lamina.devices.array_functions import RULES
 from lamina.devices.dispatched import as_strided, get_item, set_item, view_as
 from lamina.devices.layouts import indexed
 from lamina.devices.shape_rules import Rule
+
+__all__ = ["RULES"]
 
 _VIEWS: Final[tuple[Any, ...]] = (
     np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.rollaxis, np.matrix_transpose,
@@ -53,7 +56,7 @@ _ABOUT_TYPES: Final[tuple[Any, ...]] = (
     np.isrealobj, np.common_type,
 )  # fmt: skip
 
-RULES: Final[dict[Any, Rule]] = {
+_OF_NUMPY: Final[dict[Any, Rule]] = {
     **{function: rules.view_rule(function) for function in _VIEWS},
     **{function: rules.reduction_rule(function) for function in _REDUCTIONS},
     **{function: rules.same_rule(function) for function in _SAME_SHAPE},
@@ -105,3 +108,4 @@ RULES: Final[dict[Any, Rule]] = {
     get_item: indexed,
     set_item: rules.set_item_rule,
 }
+RULES.update(_OF_NUMPY)

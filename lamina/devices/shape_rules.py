@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from lamina import errors
 from lamina.devices.backend import HostArray, NoValues
 from lamina.devices.dispatched import replace, visit
 from lamina.devices.layouts import Layout, fresh, in_order_of
-from lamina.errors import NotSupported
 
 SAMPLE_LIMIT: Final = 64 << 20
 """The most bytes of layouts that a function without a rule is tried on."""
@@ -85,7 +85,7 @@ def _sampled(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     visit((args, kwargs), (Layout,), found.append)
     nbytes = sum(array.nbytes for array in found)
     if nbytes > SAMPLE_LIMIT:
-        raise NotSupported(
+        raise errors.NotSupported(
             f"the shape of {name_of(function)}'s result is not known without computing it, and "
             f"its arguments are large ({nbytes >> 20} MiB)",
             help=["use smaller shapes, or operations whose shapes follow from their arguments'"],

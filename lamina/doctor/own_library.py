@@ -11,7 +11,7 @@ import numpy as np
 from lamina.core import records
 from lamina.core.blame.words import name_of_object, node_place, nodes_behind, op_word
 from lamina.core.modes import state
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.doctor.events import Events

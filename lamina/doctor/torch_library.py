@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core.names import name_of
-from lamina.core.provenance import internal_files
+from lamina.core.positions import internal_files
 from lamina.doctor.events import Events
 from lamina.doctor.library import MOST_NODES, Library, step_hooks
 from lamina.errors import Place

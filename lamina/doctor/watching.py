@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, Self, final
 
-from lamina.core.provenance import place_of, user_frame
+from lamina.core.positions import user_frame
+from lamina.core.provenance import place_of
 from lamina.doctor.checks import ALL
 from lamina.doctor.events import Events
 from lamina.doctor.findings import Fault, Finding

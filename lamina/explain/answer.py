@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from lamina.core.blame import reading
-from lamina.core.provenance import argument_names, place_of, user_frame
+from lamina.core.positions import user_frame
+from lamina.core.provenance import argument_names, place_of
 from lamina.core.tensor import Tensor
 from lamina.errors import ArgumentTypeError
 from lamina.explain.computed import explain_computed, source_names

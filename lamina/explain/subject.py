@@ -10,7 +10,8 @@ from lamina.core import records
 from lamina.core.blame import reading
 from lamina.core.blame.words import first_name, leaves_of, made_at, made_note, node_of
 from lamina.core.names import name_of
-from lamina.core.provenance import argument_names, place_of, user_frame
+from lamina.core.positions import user_frame
+from lamina.core.provenance import argument_names, place_of
 from lamina.core.tensor import Tensor
 from lamina.errors import Place
 from lamina.errors.places import Note

@@ -8,7 +8,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.core import blame
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices.batched import BatchedArray
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from lamina import errors
 from lamina.core import blame
-from lamina.core.provenance import internal_files, place_of
+from lamina.core.positions import internal_files
+from lamina.core.provenance import place_of
 from lamina.core.warning import warn
 from lamina.devices.batched import NeedsSamples
 from lamina.errors import Place

@@ -1,18 +1,27 @@
 """Methods of conversion and creation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from lamina import dtypes
 from lamina.autograd.backward import backward_of
+from lamina.codegen.later import Later
 from lamina.core.tensor import Tensor
-from lamina.ops import (
-    complex_numbers,
-    conversion,
-    data,
-    typed_tensors,
-)
+from lamina.ops import complex_numbers, conversion, data
 
-Tensor.__new__ = staticmethod(typed_tensors.construct)
-Tensor.new = typed_tensors.new
+if TYPE_CHECKING:
+    from lamina.ops import typed_tensors
+else:
+    typed_tensors = Later("lamina.ops.typed_tensors")
 
+
+def _construct(cls: Any, *args: Any, **options: Any) -> Any:
+    """A tensor of the default dtype, of a shape or of given values."""
+    return typed_tensors.construct(cls, *args, **options)
+
+
+Tensor.__new__ = staticmethod(_construct)
 Tensor.backward = backward_of
 Tensor.to = conversion.to
 Tensor.cpu = conversion.cpu
@@ -53,5 +62,3 @@ Tensor.new_ones = data.new_ones
 Tensor.new_empty = data.new_empty
 Tensor.new_full = data.new_full
 Tensor.new_empty_strided = data.new_empty_strided
-
-

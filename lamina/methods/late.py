@@ -20,9 +20,7 @@ _CHAPTERS: Final = {
     "lamina.ops.arranging": (
         "diag diag_embed diagflat flip=flip_method fliplr flipud roll rot90 tril tril_ triu triu_"
     ),
-    "lamina.ops.by_python": (
-        "apply_ as_subclass is_pinned map2_ map_ pin_memory record_stream"
-    ),
+    "lamina.ops.by_python": ("apply_ as_subclass is_pinned map2_ map_ pin_memory record_stream"),
     "lamina.ops.contraction": "inner",
     "lamina.ops.covariance": "corrcoef cov",
     "lamina.ops.cumulative": "cummax cummin cumprod cumprod_ cumsum cumsum_ logcumsumexp",
@@ -82,6 +80,7 @@ _CHAPTERS: Final = {
         "tensor_split=tensor_split_method unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "lamina.ops.typed_tensors": "new",
     "lamina.ops.triangular": "cholesky cholesky_inverse cholesky_solve triangular_solve",
     "lamina.ops.trigonometry": (
         "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ "

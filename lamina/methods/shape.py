@@ -100,4 +100,3 @@ Tensor.masked_scatter = masks.masked_scatter
 Tensor.masked_scatter_ = inplace(masks.masked_scatter)
 Tensor.put = writing.put
 Tensor.put_ = inplace(writing.put)
-

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from lamina.core import blame
 from lamina.core.hooks import Registry
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import note_plain_part
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn

@@ -20,7 +20,7 @@ from lamina import dtypes
 from lamina.core.facts import ArrayFacts
 from lamina.core.layouts import Size
 from lamina.core.origins import CUT_DETACH
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import note_cut
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import device, device_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import readings
 from lamina.core.tensor import Tensor
 from lamina.errors import InvalidValue, MissingAttribute

@@ -13,7 +13,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
 from lamina.core.op import PROMOTE
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import CPU, backend_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.blame.words import legacy_type, this_place
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of, fill_slots, wrap
 from lamina.devices.simulation import check_accelerator
 from lamina.ops.broadcasting import expand

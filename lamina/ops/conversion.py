@@ -14,7 +14,7 @@ from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.modes import door, state
 from lamina.core.origins import CUT_COPIED
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import note_cut
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn

@@ -17,7 +17,7 @@ from lamina.core.blame.words import dims, legacy_type, this_place
 from lamina.core.inplace import apply_inplace, note_written
 from lamina.core.modes import door, state
 from lamina.core.op import traced
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import INFERENCE
 from lamina.core.views import refresh

@@ -46,12 +46,12 @@ def check_index_kind(
 
 
 def check_range(
-    index: Any, size: int, dim: int, error: type[errors.LaminaError] = errors.InvalidArgument
+    index: Any, size: int, dim: int, error: type[errors.LaminaError] | None = None
 ) -> None:
     """Raise for indices outside 0 ... size - 1. As on a GPU, arrays there are unchecked."""
     if is_outside(index, size):
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
-        raise error(
+        raise (error or errors.InvalidArgument)(
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             [(this_place(), "called here")],
         )

@@ -10,7 +10,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core import blame
 from lamina.core.modes import door
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import next_stamp
 from lamina.devices import (

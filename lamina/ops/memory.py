@@ -15,7 +15,7 @@ from lamina.core.layouts import channels_last, contiguous_format, preserve_forma
 from lamina.core.modes import state
 from lamina.core.op import offer
 from lamina.core.origins import CUT_DETACH
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import note_detached
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, cell_of, root_of, set_array, wrap

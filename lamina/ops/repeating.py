@@ -15,7 +15,7 @@ from lamina.core.call import operation
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import contiguous_format
 from lamina.core.op import traced
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices import device_of, to_device

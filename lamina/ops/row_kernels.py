@@ -13,18 +13,19 @@ import numpy as np
 from lamina.codegen.fused import is_large
 from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
-from lamina.devices.function_rules import take_rule
 from lamina.devices.layouts import fresh
 from lamina.ops.indexing_rules import add_at, is_outside, positions_along, positions_of_rows
 
 if TYPE_CHECKING:
     from lamina.codegen.kernels import along, rows
+    from lamina.devices import function_rules
 else:
     along = Later("lamina.codegen.kernels.along")
     rows = Later("lamina.codegen.kernels.rows")
+    function_rules = Later("lamina.devices.function_rules")
 
 
-@array_function(take_rule)
+@array_function(lambda *args, **options: function_rules.take_rule(*args, **options))
 def taken_rows(table: Any, index: Any, axis: int) -> Any:
     """As `np.take`: the rows of a table that an index names."""
     if is_large(table, index) and rows.can_copy(table, index, axis):

@@ -15,7 +15,7 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import called, this_place
 from lamina.core.call import operation
 from lamina.core.op import SAME
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.devices.sparse import SparseArray, sparse_of
 from lamina.ops.axes import axes_of

@@ -14,7 +14,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.core.blame.words import legacy_type, this_place
 from lamina.core.layouts import Size, layout, strided
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, fill_slots
 from lamina.core.warning import warn
 from lamina.devices import CPU, current_default, device

@@ -12,7 +12,7 @@ from lamina.core.fast_moves import moving
 from lamina.core.inplace import rebase
 from lamina.core.modes import door, state
 from lamina.core.op import raw
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tangents import move_tangents
 from lamina.core.tensor import Tensor, cell_of, set_array, wrap
 from lamina.core.versions import INFERENCE

@@ -128,9 +128,7 @@ index_clear = operation(
 # --- along a dimension ---------------------------------------------------------------------------
 
 
-def _check_rows(
-    name: str, input: Any, dim: int, index: Any, source: Any, error: Any = errors.InvalidArgument
-) -> int:
+def _check_rows(name: str, input: Any, dim: int, index: Any, source: Any, error: Any = None) -> int:
     """The axis of an `index_*` operation with a fitting source."""
     axis = axis_of(dim, input.ndim)
     if index.ndim > 1:

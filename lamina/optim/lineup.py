@@ -18,7 +18,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.core.modes import door, state
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of
 from lamina.core.versions import INFERENCE, bump_all
 from lamina.optim.updates import Row, Update, plain_arrays

@@ -17,7 +17,7 @@ from typing import Any, Final, final
 from lamina.core.blame import a_name, non_leaf_optimized, this_place
 from lamina.core.hooks import Registry, RemovableHandle
 from lamina.core.modes import enable_grad, set_grad_enabled
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.records import optimizers
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor
 from lamina.errors import OptimizerArgumentError
 

@@ -18,8 +18,8 @@ from lamina.codegen.fused import FlatFunction
 from lamina.core.inplace import is_data
 from lamina.core.modes import door, state
 from lamina.core.op import offer, raw, traced
+from lamina.core.positions import here
 from lamina.core.promotion import FLOAT32, FLOAT64
-from lamina.core.provenance import here
 from lamina.core.tensor import Tensor, cell_of
 from lamina.core.versions import INFERENCE, bump_all
 from lamina.ops.filling import copy_

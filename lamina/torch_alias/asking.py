@@ -9,7 +9,8 @@ from __future__ import annotations
 import dis
 import types
 
-from lamina.core.provenance import internal_files, place_of
+from lamina.core.positions import internal_files
+from lamina.core.provenance import place_of
 from lamina.errors import Place
 
 __all__ = ["is_from_import", "is_import", "is_written_out", "place_outside"]

@@ -19,6 +19,7 @@ _ELSEWHERE = {
     "torch._C": ("lamina.torch_alias.shims.c_extension", "lamina"),
     "torch._VF": ("lamina",),
     "torch._tensor": ("lamina",),
+    "torch.autograd.gradcheck": ("lamina.autograd.gradient_checks",),
     "torch.functional": ("lamina",),
     "torch.nn.modules": ("lamina.nn",),
 }

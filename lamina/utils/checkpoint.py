@@ -24,7 +24,7 @@ from lamina.core.modes import enable_grad, state
 from lamina.core.node import Node
 from lamina.core.op import traced
 from lamina.core.op_node import edge_of
-from lamina.core.provenance import here
+from lamina.core.positions import here
 from lamina.core.saved import keep_input, unpack
 from lamina.core.streams import states, stream_of
 from lamina.core.tensor import Tensor

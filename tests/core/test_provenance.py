@@ -14,16 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.core import provenance
-from lamina.core.provenance import (
-    argument_names,
-    assigned_name,
-    enclosing_call_chain,
-    here,
-    internal_files,
-    place_of,
-    user_frame,
-)
+from lamina.core import positions, provenance
+from lamina.core.positions import here, internal_files, user_frame
+from lamina.core.provenance import argument_names, assigned_name, enclosing_call_chain, place_of
 from lamina.errors import Place
 
 
@@ -185,7 +178,8 @@ def test_a_file_shows_its_short_name():
 
 def test_debug_ranges_may_be_absent(tmp_path):
     (tmp_path / "user.py").write_text(
-        "from lamina.core.provenance import here, place_of\n"
+        "from lamina.core.positions import here\n"
+        "from lamina.core.provenance import place_of\n"
         "def f():\n    origin = here()\n    return place_of(*origin)\nprint(f())\nprint(f().text)\n"
     )
     root = Path(provenance.__file__).parents[2]
@@ -193,7 +187,7 @@ def test_debug_ranges_may_be_absent(tmp_path):
     result = subprocess.run(
         command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(root)}
     )
-    assert result.stdout == "user.py:3\norigin = here()\n"
+    assert result.stdout == "user.py:4\norigin = here()\n"
 
 
 @given(st.integers(-10, 10_000))
@@ -311,14 +305,14 @@ def internal(source, name="<internal>"):
 
 
 def test_here_walks_out_of_the_package(monkeypatch):
-    monkeypatch.setattr(provenance, "internal_files", internal_files | {"<internal>"})
+    monkeypatch.setattr(positions, "internal_files", internal_files | {"<internal>"})
     inner = internal("def g(): return here()\ndef f(): return g()")
     code, _ = inner()
     assert code is test_here_walks_out_of_the_package.__code__
 
 
 def test_user_frame_walks_out_of_the_package(monkeypatch):
-    monkeypatch.setattr(provenance, "internal_files", internal_files | {"<internal>"})
+    monkeypatch.setattr(positions, "internal_files", internal_files | {"<internal>"})
     assert internal("def f(): return user_frame(sys._getframe())")() is sys._getframe()
 
 
@@ -328,7 +322,7 @@ def test_without_a_user_frame_the_outermost_counts(monkeypatch):
     while frame is not None:
         files.add(frame.f_code.co_filename)
         outermost, frame = frame, frame.f_back
-    monkeypatch.setattr(provenance, "internal_files", files)
+    monkeypatch.setattr(positions, "internal_files", files)
     assert user_frame(sys._getframe()) is outermost
     assert here()[0] is outermost.f_code
 
@@ -342,7 +336,7 @@ def test_deepcopy_is_not_the_user():
 
 
 def test_the_package_knows_its_files():
-    assert provenance.here.__code__.co_filename in internal_files
+    assert positions.here.__code__.co_filename in internal_files
     assert Place.__str__.__code__.co_filename in internal_files
     assert __file__ not in internal_files
 
@@ -350,10 +344,10 @@ def test_the_package_knows_its_files():
 def check_in_a_process(folder, path):
     """Whether the package, found through `path`, knows its files; run in `folder`."""
     program = (
-        "from lamina.core import provenance as p, source as s\n"
+        "from lamina.core import positions as p, provenance, source as s\n"
         "assert p.here.__code__.co_filename in p.internal_files\n"
         "assert s.one_line.__code__.co_filename in p.internal_files, p.internal_files\n"
-        "print(p.place_of(p.here.__code__, 20).file)\n"
+        "print(provenance.place_of(p.here.__code__, 20).file)\n"
     )
     return subprocess.run(
         [sys.executable, "-c", program],
@@ -369,26 +363,27 @@ def check_in_a_process(folder, path):
 def package(tmp_path):
     """A copy of the few modules that provenance needs."""
     root = Path(provenance.__file__).parents[1]
-    names = [f"core/{name}.py" for name in ("provenance", "own_files", "source", "names")]
+    files = ("provenance", "positions", "own_files", "source", "names")
+    names = [*(f"core/{name}.py" for name in files), "codegen/later.py"]
     names += [f"errors/{path.name}" for path in (root / "errors").glob("*.py")]
     for name in names:
         target = tmp_path / "src" / "lamina" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text((root / name).read_text("utf-8"), "utf-8")
-    for name in ("", "core"):
+    for name in ("", "core", "codegen"):
         (tmp_path / "src" / "lamina" / name / "__init__.py").write_text("")
     return tmp_path
 
 
 def test_a_relative_path_to_the_package(package):
-    assert check_in_a_process(package, "src") == "provenance.py\n"
+    assert check_in_a_process(package, "src") == "positions.py\n"
 
 
 def test_the_package_in_a_zip_archive(package):
     with zipfile.ZipFile(package / "all.zip", "w") as archive:
         for path in (package / "src").rglob("*.py"):
             archive.write(path, path.relative_to(package / "src"))
-    assert check_in_a_process(package, "all.zip") == "provenance.py\n"
+    assert check_in_a_process(package, "all.zip") == "positions.py\n"
 
 
 def test_an_error_without_a_place_of_its_own_shows_where_the_program_is():

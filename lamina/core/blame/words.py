@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lamina import dtypes
-from lamina.core.provenance import assigned_name, name_of, place_of, user_frame
+from lamina.codegen.later import Later
+from lamina.core.positions import user_frame
 from lamina.core.records import leaves_behind
 from lamina.errors import Place
+
+if TYPE_CHECKING:
+    from lamina.core import provenance
+else:
+    provenance = Later("lamina.core.provenance")
 
 INFERENCE_HELP: Final = "clone it outside inference_mode: `t = t.clone()`, or use no_grad() instead"
 
@@ -26,7 +32,7 @@ Note = tuple[Place | None, str]
 def this_place() -> Place:
     """The expression that the user's program is at."""
     frame = user_frame(sys._getframe(1))
-    return place_of(frame.f_code, frame.f_lasti)
+    return provenance.place_of(frame.f_code, frame.f_lasti)
 
 
 def called(tensor: Any, default: str = "the tensor") -> str:
@@ -37,12 +43,12 @@ def called(tensor: Any, default: str = "the tensor") -> str:
 
 def plain_name(tensor: Any) -> str | None:
     """The name of a tensor in the user's frame, if it has one there."""
-    return name_of(tensor, user_frame(sys._getframe(1)))
+    return provenance.name_of(tensor, user_frame(sys._getframe(1)))
 
 
 def name_of_object(value: object) -> str | None:
     """What the user's frame calls any object, such as a generator."""
-    return name_of(value, user_frame(sys._getframe(1)))
+    return provenance.name_of(value, user_frame(sys._getframe(1)))
 
 
 def op_word(node: Any) -> str:
@@ -77,7 +83,7 @@ _FORMS: Final = (
 
 def node_place(node: Any) -> Place:
     """The expression that recorded a node."""
-    return place_of(node.code, node.lasti)
+    return provenance.place_of(node.code, node.lasti)
 
 
 def made_at(tensor: Any) -> Place | None:
@@ -86,7 +92,7 @@ def made_at(tensor: Any) -> Place | None:
     if node is not None:
         return node_place(getattr(node, "node", node))
     origin = made_origin(tensor)
-    return None if origin is None else place_of(origin[0], origin[1])
+    return None if origin is None else provenance.place_of(origin[0], origin[1])
 
 
 def made_origin(tensor: Any) -> Any:
@@ -140,13 +146,16 @@ def first_name(tensor: Any) -> str | None:
     """The name that a tensor was given where it was made, whatever it is called now."""
     node = node_of(tensor)
     if node is not None and "was_leaf" not in tensor.__dict__:
-        return assigned_name(node.code, node.lasti)
+        return provenance.assigned_name(node.code, node.lasti)
     origin = tensor.__dict__.get("was_leaf") or made_origin(tensor)
     if origin is None:
         return None
-    if tensor._is_param and "Parameter(" not in place_of(origin[0], origin[1]).expression:
+    if (
+        tensor._is_param
+        and "Parameter(" not in provenance.place_of(origin[0], origin[1]).expression
+    ):
         return None  # made inside of what is called there: a layer
-    return assigned_name(origin[0], origin[1], chain=True)
+    return provenance.assigned_name(origin[0], origin[1], chain=True)
 
 
 def a_name(tensor: Any, default: str = "t") -> str:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lamina.core.blame.reasons import reason_for
-from lamina.core.provenance import argument_names, name_of, place_of, user_frame
+from lamina.core.positions import user_frame
+from lamina.core.provenance import argument_names, name_of, place_of
 from lamina.core.tensor import Tensor
 from lamina.core.versions import next_stamp
 from lamina.core.views import inherits_flag

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Final, Self, final
 
 from lamina.core import records
-from lamina.core.provenance import user_frame
+from lamina.core.positions import user_frame
 from lamina.core.tensor import Tensor
 from lamina.explain.graphs import own_reader
 from lamina.explain.graphs.asked import call_log, has_graph
