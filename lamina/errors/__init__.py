@@ -66,8 +66,10 @@ _FILES = {name: file for file, names in INDEX.items() for name in names.values()
 
 def __getattr__(name: str) -> Any:
     if name == "CODES":
-        codes = [item for file in INDEX.values() for item in file.items()]
-        found: Any = {code: __getattr__(kind) for code, kind in codes}
+        codes = {code: kind for file in INDEX.values() for code, kind in file.items()}
+        found: Any = {
+            code: __getattr__(codes[code]) for code in sorted(codes, key=lambda code: int(code[1:]))
+        }
     elif name in _FILES:
         found = getattr(import_module(f"lamina.errors.{_FILES[name]}"), name)
     else:

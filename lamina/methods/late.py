@@ -12,7 +12,7 @@ from typing import Any, Final, final
 from lamina.core.inplace import inplace
 from lamina.core.tensor import Tensor
 
-_CHAPTERS: Final = {
+CHAPTERS: Final = {
     "lamina.methods.special": (
         "__rlshift__=reflected_left_shift __rrshift__=reflected_right_shift polygamma polygamma_"
     ),
@@ -122,7 +122,7 @@ class LateMethod:
 
 
 def _declare() -> None:
-    for home, names in _CHAPTERS.items():
+    for home, names in CHAPTERS.items():
         for entry in names.split():
             name, _, function = entry.partition("=")
             setattr(Tensor, name, LateMethod(name, home, function or name))
