@@ -169,8 +169,9 @@ class FlatFunction:
     machine code, and before it was worth compiling, NumPy does it step by step.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., None], work_before: int = WORK_BEFORE) -> None:
         self._function = function
+        self._work_before = work_before
         self._work = 0
         self._loops: dict[tuple[str, int, int], Any] = {}
         self._lock = threading.Lock()
@@ -205,7 +206,7 @@ class FlatFunction:
         loop = self._loops.get(key)
         if loop is not None:
             return loop
-        if self._work < WORK_BEFORE:
+        if self._work < self._work_before:
             calls = (_CALL if row[0].size >= LEAST_FLAT else _SMALL_CALL for row in rows)
             self._work += sum(row[0].size for row in rows) + sum(calls)
             return None

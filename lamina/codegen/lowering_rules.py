@@ -23,7 +23,7 @@ from lamina.codegen.graph import (
     View,
     settled,
 )
-from lamina.codegen.pointwise_table import FLOATS, LOGICAL, REDUCTIONS, UFUNCS, is_looped
+from lamina.codegen.pointwise_table import FLOATS, LOGICAL, OWN, REDUCTIONS, UFUNCS, is_looped
 from lamina.devices.array_functions import is_array_function
 from lamina.devices.layouts import dense_strides
 from lamina.devices.recording import Ref, Step
@@ -56,6 +56,8 @@ def lowered(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Op
     function = step.function
     if isinstance(function, np.ufunc) and function in UFUNCS:
         return _ufunc(work, step, args, kwargs)
+    if function in OWN:
+        return _own(work, step, args)
     if function in REDUCTIONS:
         return _reduction(work, step, *args, **kwargs)
     rule = _FUNCTIONS.get(function)
@@ -145,6 +147,16 @@ def _ufunc(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Ope
     if len({dtype.char for dtype in loop[:-1]}) != 1 or loop[0].char not in accepted:
         return None
     return pointwise(work, name, operands, loop[0], loop[-1], step.outputs[0])
+
+
+def _own(work: Lowering, step: Step, args: Any) -> Operand | None:
+    """A function of our own, of floats, as a pointwise operation."""
+    name, accepted = OWN[step.function]
+    operands = [operand_of(work, argument) for argument in args]
+    kind = work.type_of(step.outputs[0]).dtype
+    if kind.char not in accepted or any(operand is None for operand in operands):
+        return None
+    return pointwise(work, name, operands, kind, kind, step.outputs[0])
 
 
 def _loop_dtypes(ufunc: Any, operands: list[Any], dtype: Any) -> tuple[np.dtype[Any], ...]:

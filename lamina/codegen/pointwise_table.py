@@ -35,12 +35,26 @@ UFUNCS: Final[dict[np.ufunc, tuple[str, frozenset[str]]]] = {
     np.sqrt: ("sqrt", FLOATS),
     np.reciprocal: ("reciprocal", FLOATS),
     np.exp: ("exp", FLOATS),
+    np.exp2: ("exp2", FLOATS),
     np.expm1: ("expm1", FLOATS),
     np.log: ("log", FLOATS),
+    np.log2: ("log2", FLOATS),
+    np.log10: ("log10", FLOATS),
     np.log1p: ("log1p", FLOATS),
+    np.logaddexp: ("logaddexp", FLOATS),
     np.tanh: ("tanh", FLOATS),
     np.sin: ("sin", FLOATS),
     np.cos: ("cos", FLOATS),
+    np.tan: ("tan", FLOATS),
+    np.arcsin: ("asin", FLOATS),
+    np.arccos: ("acos", FLOATS),
+    np.arctan: ("atan", FLOATS),
+    np.arctan2: ("atan2", FLOATS),
+    np.sinh: ("sinh", FLOATS),
+    np.cosh: ("cosh", FLOATS),
+    np.arcsinh: ("asinh", FLOATS),
+    np.arccosh: ("acosh", FLOATS),
+    np.arctanh: ("atanh", FLOATS),
     np.power: ("power", FLOATS),
     np.floor: ("floor", FLOATS),
     np.ceil: ("ceil", FLOATS),
@@ -68,6 +82,9 @@ UFUNCS: Final[dict[np.ufunc, tuple[str, frozenset[str]]]] = {
 }
 """Each ufunc's operation, and the dtypes (NumPy's characters) that its loop may compute in."""
 
+OWN: Final[dict[Callable[..., Any], tuple[str, frozenset[str]]]] = {}
+"""The same of functions of our own, which `vectorized` declares."""
+
 LOGICAL: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 """Operations that take any number as a truth value."""
 
@@ -76,8 +93,11 @@ COMMUTATIVE: Final = frozenset(
 )
 
 COSTLY: Final = frozenset(
-    {"exp", "expm1", "log", "log1p", "tanh", "sin", "cos", "power", "divide", "sqrt"}
+    {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "tanh", "sin", "cos"}
+    | {"tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "erf"}
+    | {"erfc", "erfinv", "power", "divide", "sqrt"}
 )
+"""Operations of a dozen steps or more."""
 
 REDUCTIONS: Final[dict[Any, str]] = {
     np.add.reduce: "sum",

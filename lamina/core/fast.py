@@ -70,8 +70,7 @@ def _declare(
         node_base=node_base,
     )  # fmt: skip
     op.tangent = POINTWISE
-    if isinstance(kernel, np.ufunc):
-        op.ufunc = kernel
+    op.ufunc = kernel if isinstance(kernel, np.ufunc) else getattr(kernel, "ufunc", None)
     return op
 
 

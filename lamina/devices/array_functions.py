@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 RULES: Final[dict[Any, Rule]] = {}
 """The shape rules of functions. `rule_table`, loaded with recording, adds those of NumPy's."""
 
+ELEMENTWISE: Final[set[Callable[..., Any]]] = set()
+"""Those that compute element by element, as ufuncs do: `vmap` needs no other rule for them."""
 
-def array_function(rule: Rule) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def array_function(
+    rule: Rule, is_elementwise: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function take part in the dispatch.
 
     It must give the same for the same arguments, write into none of them, and give new arrays.
 
     Args:
         rule: The layouts of its results, from the same arguments with layouts for arrays.
+        is_elementwise: Whether each element of its result depends on one place alone.
 
     >>> import numpy as np
     >>> from lamina.devices.layouts import fresh
@@ -52,6 +58,8 @@ def array_function(rule: Rule) -> Callable[[Callable[..., Any]], Callable[..., A
             return function(*args, **kwargs)
 
         RULES[call] = rule
+        if is_elementwise:
+            ELEMENTWISE.add(call)
         return call
 
     return declare

@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn, final
 import numpy as np
 
 from lamina import errors
+from lamina.devices.array_functions import ELEMENTWISE
 from lamina.devices.backend import device_of, register_array_type
 from lamina.devices.dispatched import (
     ABOUT_MEMORY,
@@ -195,7 +196,9 @@ class BatchedArray(DispatchedArray):
         rule: BatchRule
         if isinstance(owner, np.ufunc):
             rule = BATCH_RULES.get((np.ufunc, function.__name__), looped)
-        elif isinstance(function, np.ufunc) and function.signature is None:
+        elif function in ELEMENTWISE or (
+            isinstance(function, np.ufunc) and function.signature is None
+        ):
             rule = BATCH_RULES[np.ufunc]
         else:
             rule = BATCH_RULES.get(function, looped)

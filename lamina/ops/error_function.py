@@ -1,6 +1,7 @@
 """The error function and its relatives.
 
-Two polynomials do all the work. Both are Chebyshev expansions computed with 60 digits:
+Large arrays go through machine code (`codegen/llvm/vector_error`). Elsewhere two polynomials do
+all the work. Both are Chebyshev expansions computed with 60 digits:
 `erf(x) / x` in x^2 for |x| <= 1, and the scaled complement `exp(x^2) erfc(x) (1 + 2x)` for x >= 0
 in t = (x - 3.75) / (x + 3.75), which brings the half line to -1 <= t <= 1. Shorter ones serve
 float32.
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import vectorized
 from lamina.core.fast import unary
 from lamina.core.samples import unary_samples
 
@@ -78,6 +81,7 @@ def gauss(x: Any) -> Any:
     return np.exp(-coarse * coarse) * np.exp((coarse - x) * (coarse + x))
 
 
+@vectorized("erf")
 def erf_of(x: Any) -> Any:
     """The error function of an array of floats."""
     size = np.minimum(np.abs(x), 27)
@@ -85,6 +89,7 @@ def erf_of(x: Any) -> Any:
     return np.where(size < 1, _near_zero(np.where(size < 1, x, 0)), np.copysign(far, x))
 
 
+@vectorized("erfc")
 def erfc_of(x: Any) -> Any:
     """One minus the error function, without loss for large x."""
     size = np.minimum(np.abs(x), 28)
@@ -112,27 +117,29 @@ def inverse_complement(complement: Any) -> Any:
     return _solved(1 - complement, complement)
 
 
-def _erfinv(input: Any) -> Any:
-    size = np.abs(input)
-    return np.copysign(_solved(size, 1 - size), input).astype(input.dtype)
+@vectorized("erfinv")
+def erfinv_of(x: Any) -> Any:
+    """The inverse of the error function, of an array of floats."""
+    size = np.abs(x)
+    return np.copysign(_solved(size, 1 - size), x).astype(x.dtype)
 
 
 erf = unary(
     "erf",
-    lambda input: erf_of(input),
-    grad=lambda F, g, input: g * F.exp(-input * input) * 1.1283791670955126,
+    erf_of,
+    grad=fused(lambda F, g, input: g * F.exp(-input * input) * 1.1283791670955126),
     doc=r"The error function of each element: $2 / \sqrt{\pi} \int_0^x e^{-t^2} dt$.",
 )
 erfc = unary(
     "erfc",
-    lambda input: erfc_of(input),
-    grad=lambda F, g, input: g * F.exp(-input * input) * -1.1283791670955126,
+    erfc_of,
+    grad=fused(lambda F, g, input: g * F.exp(-input * input) * -1.1283791670955126),
     doc="One minus the error function of each element, exact for large ones.",
 )
 erfinv = unary(
     "erfinv",
-    _erfinv,
-    grad=lambda F, g, out: g * F.exp(out * out) * 0.8862269254527580,
+    erfinv_of,
+    grad=fused(lambda F, g, out: g * F.exp(out * out) * 0.8862269254527580),
     samples=unary_samples(-0.9, 0.9),
     doc="The number whose error function each element is.",
 )

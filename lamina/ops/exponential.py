@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import vectorized
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
@@ -30,44 +31,49 @@ __all__ = [
     "xlogy",
 ]
 
-exp = unary("exp", np.exp, grad=lambda F, g, out: g * F.conj(out), doc="$e^x$ of each element.")
+exp = unary(
+    "exp",
+    vectorized()(np.exp),
+    grad=lambda F, g, out: g * F.conj(out),
+    doc="$e^x$ of each element.",
+)
 exp2 = unary(
     "exp2",
-    np.exp2,
+    vectorized()(np.exp2),
     grad=lambda F, g, out: g * F.conj(out) * 0.6931471805599453,
     doc="$2^x$ of each element.",
 )
 expm1 = unary(
     "expm1",
-    np.expm1,
+    vectorized()(np.expm1),
     grad=lambda F, g, out: g * F.conj(out + 1),
     doc="$e^x - 1$ of each element, exact for small ones.",
 )
 _positive = unary_samples(0.5, 3.0)
 log = unary(
     "log",
-    np.log,
+    vectorized()(np.log),
     grad=lambda F, g, input: g / F.conj(input),
     samples=_positive,
     doc="The natural logarithm of each element.",
 )
 log2 = unary(
     "log2",
-    np.log2,
+    vectorized()(np.log2),
     grad=lambda F, g, input: g / F.conj(input * 0.6931471805599453),
     samples=_positive,
     doc="The logarithm to base 2 of each element.",
 )
 log10 = unary(
     "log10",
-    np.log10,
+    vectorized()(np.log10),
     grad=lambda F, g, input: g / F.conj(input * 2.302585092994046),
     samples=_positive,
     doc="The logarithm to base 10 of each element.",
 )
 log1p = unary(
     "log1p",
-    np.log1p,
+    vectorized()(np.log1p),
     grad=lambda F, g, input: g / F.conj(input + 1),
     node_name="Log1PBackward0",
     samples=unary_samples(-0.5, 3.0),
@@ -75,6 +81,7 @@ log1p = unary(
 )
 
 
+@fused
 def _logaddexp(input: Any, other: Any) -> Any:
     if input.dtype.kind != "c":
         return np.logaddexp(input, other)
@@ -173,6 +180,7 @@ def xlogy_(input: Any, other: Any) -> Any:
 # --- the logistic function ---------------------------------------------------------------------
 
 
+@vectorized()
 def _sigmoid(input: Any) -> Any:
     return np.reciprocal(1 + np.exp(-input))
 

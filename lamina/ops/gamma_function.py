@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.later import Later
+from lamina.codegen.vectorized import vectorized
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
@@ -61,6 +62,7 @@ def _log_gamma_positive(x: Any) -> Any:
     return np.where(x >= _FAR, stirling, near)
 
 
+@vectorized()
 def lgamma_of(x: Any) -> Any:
     """The logarithm of the size of the gamma function of an array of floats."""
     # gamma(x) gamma(1 - x) = pi / sin(pi x)
@@ -73,6 +75,7 @@ def lgamma_of(x: Any) -> Any:
     return np.where(np.isnan(x), x, result).astype(x.dtype)
 
 
+@vectorized()
 def _digamma(x: Any) -> Any:
     mirrored = x < 0
     z = np.where(mirrored, 1 - x, x)
@@ -122,14 +125,14 @@ _away_from_poles = unary_samples(0.3, 4.0)
 
 lgamma = unary(
     "lgamma",
-    lambda input: lgamma_of(input),
+    lgamma_of,
     grad=lambda F, g, input: g * F.digamma(input),
     samples=_away_from_poles,
     doc="The natural logarithm of the absolute value of the gamma function of each element.",
 )
 digamma = unary(
     "digamma",
-    lambda input: _digamma(input),
+    _digamma,
     grad=lambda F, g, input: g * F.polygamma(input, 1),
     samples=_away_from_poles,
     doc="The slope of the logarithm of the gamma function at each element.",

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import vectorized
 from lamina.core.fast import unary
 from lamina.core.samples import unary_samples
 from lamina.ops.chebyshev import in_double
@@ -54,20 +56,20 @@ def _ndtri_of(p: Any) -> Any:
 
 erfcx = unary(
     "special_erfcx",
-    in_double(_erfcx_of),
+    vectorized()(in_double(_erfcx_of)),
     grad=lambda F, g, input, out: g * (2 * input * out - _TWO_OVER_ROOT_PI),
     doc="$e^{x^2} \\mathrm{erfc}(x)$ of each element, which does not underflow for large ones.",
 )
 ndtr = unary(
     "special_ndtr",
-    in_double(_ndtr_of),
-    grad=lambda F, g, input: g * F.exp(input * input * -0.5) * (1 / _ROOT_TWO_PI),
+    vectorized()(in_double(_ndtr_of)),
+    grad=fused(lambda F, g, input: g * F.exp(input * input * -0.5) * (1 / _ROOT_TWO_PI)),
     node_name="MulBackward1",
     doc="The probability that a standard normal number is below each element.",
 )
 log_ndtr = unary(
     "special_log_ndtr",
-    in_double(_log_ndtr_of),
+    vectorized()(in_double(_log_ndtr_of)),
     grad=lambda F, g, input: (
         g / F.special_erfcx(input * -_HALF_ROOT) * (_TWO_OVER_ROOT_PI * _HALF_ROOT)
     ),
@@ -76,7 +78,7 @@ log_ndtr = unary(
 )
 ndtri = unary(
     "special_ndtri",
-    in_double(_ndtri_of),
+    vectorized()(in_double(_ndtri_of)),
     grad=lambda F, g, out: g * F.exp(out * out * 0.5) * _ROOT_TWO_PI,
     samples=unary_samples(0.05, 0.95),
     doc="The number below which a standard normal one lies with the given probability.",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.codegen.vectorized import vectorized
 from lamina.core.blame.products import c_name
 from lamina.core.blame.words import word_of
 from lamina.core.call import operation
@@ -150,7 +151,7 @@ square = unary(
 
 sqrt = unary(
     "sqrt",
-    np.sqrt,
+    vectorized()(np.sqrt),
     grad=lambda F, g, out: g / (2 * F.conj(out)),
     samples=unary_samples(0.5, 2.0),
     doc="The square root of each element.",

@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import vectorized
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
@@ -33,7 +34,7 @@ def _plain(name: str, kernel: Any, rule: Any, node_name: str, doc: str) -> Any:
 
     return unary(
         name,
-        fused(checked),
+        vectorized()(checked),
         grad=rule,
         node_name=node_name,
         dtypes=KEEP,
@@ -115,8 +116,15 @@ def _mish_rule(F: Any, g: Any, input: Any) -> Any:
     return g * (bent + input * F.sigmoid(input) * (1 - bent * bent))
 
 
+def _mish(input: Any) -> Any:
+    # tanh(log(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2); from 20 on it is 1.
+    power = np.exp(np.minimum(input, 20))
+    n = power * (power + 2)
+    return input * (n / (n + 2))
+
+
 _mish_op = _plain(
-    "mish", lambda input: input * np.tanh(np.logaddexp(input, 0)), _mish_rule, "MishBackward0",
+    "mish", _mish, _mish_rule, "MishBackward0",
     r"$x \tanh(\log(1 + e^x))$ of each element.",
 )  # fmt: skip
 

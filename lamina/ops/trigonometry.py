@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import vectorized
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import binary_samples, unary_samples
@@ -41,19 +42,19 @@ __all__ = [
 
 sin = unary(
     "sin",
-    np.sin,
+    vectorized()(np.sin),
     grad=lambda F, g, input: g * F.conj(F.cos(input)),
     doc="The sine of each element, in radians.",
 )
 cos = unary(
     "cos",
-    np.cos,
+    vectorized()(np.cos),
     grad=lambda F, g, input: -g * F.conj(F.sin(input)),
     doc="The cosine of each element, in radians.",
 )
 tan = unary(
     "tan",
-    np.tan,
+    vectorized()(np.tan),
     grad=lambda F, g, out: g * F.conj(1 + out * out),
     samples=unary_samples(-1.2, 1.2),
     doc="The tangent of each element, in radians.",
@@ -61,21 +62,21 @@ tan = unary(
 _inner = unary_samples(-0.9, 0.9)
 asin = unary(
     "asin",
-    np.arcsin,
+    vectorized()(np.arcsin),
     grad=lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
     samples=_inner,
     doc="The angle whose sine each element is.",
 )
 acos = unary(
     "acos",
-    np.arccos,
+    vectorized()(np.arccos),
     grad=lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
     samples=_inner,
     doc="The angle whose cosine each element is.",
 )
 atan = unary(
     "atan",
-    np.arctan,
+    vectorized()(np.arctan),
     grad=lambda F, g, input: g / F.conj(input * input + 1),
     doc="The angle whose tangent each element is.",
 )
@@ -86,9 +87,14 @@ def _over_square(F: Any, x: Any, y: Any) -> Any:
     return x / F.where(square == 0, 1, square)
 
 
+@fused
+def _atan2(input: Any, other: Any) -> Any:
+    return np.arctan2(input, other)
+
+
 atan2 = binary(
     "atan2",
-    np.arctan2,
+    _atan2,
     grad={
         "input": lambda F, g, input, other: g * _over_square(F, other, input),
         "other": lambda F, g, input, other: g * -_over_square(F, input, other),
@@ -139,38 +145,38 @@ rad2deg = unary(
 
 sinh = unary(
     "sinh",
-    np.sinh,
+    vectorized()(np.sinh),
     grad=lambda F, g, input: g * F.conj(F.cosh(input)),
     doc="The hyperbolic sine of each element.",
 )
 cosh = unary(
     "cosh",
-    np.cosh,
+    vectorized()(np.cosh),
     grad=lambda F, g, input: g * F.conj(F.sinh(input)),
     doc="The hyperbolic cosine of each element.",
 )
 tanh = unary(
     "tanh",
-    np.tanh,
+    vectorized()(np.tanh),
     grad=fused(lambda F, g, out: g * F.conj(1 - out * out)),
     doc="The hyperbolic tangent of each element.",
 )
 asinh = unary(
     "asinh",
-    np.arcsinh,
+    vectorized()(np.arcsinh),
     grad=lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
     doc="The inverse hyperbolic sine of each element.",
 )
 acosh = unary(
     "acosh",
-    np.arccosh,
+    vectorized()(np.arccosh),
     grad=lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
     samples=unary_samples(1.5, 3.0),
     doc="The inverse hyperbolic cosine of each element.",
 )
 atanh = unary(
     "atanh",
-    np.arctanh,
+    vectorized()(np.arctanh),
     grad=lambda F, g, input: g / F.conj(1 - input * input),
     samples=_inner,
     doc="The inverse hyperbolic tangent of each element.",

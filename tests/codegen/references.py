@@ -118,3 +118,61 @@ def attention_sizes(g, query, key, value, weights, scale):
     turned = np.swapaxes(of_scores, -1, -2)
     products = of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g
     return [product.max(initial=1.0) for product in products]
+
+
+# --- the error function, in the widest type that NumPy has ---------------------------------------
+
+_TWO_OVER_ROOT_PI = np.longdouble("1.12837916709551257389615890312154517")
+
+
+def _gauss(x):
+    """exp(-x^2), where what rounding takes from the square is put back."""
+    coarse = x.astype(np.float32).astype(np.longdouble)
+    return np.exp(-coarse * coarse) * np.exp((coarse - x) * (coarse + x))
+
+
+def _series(x):
+    """erf by a series without cancellation (Abramowitz and Stegun, 7.1.6), for |x| < 2."""
+    total, term = x.copy(), x.copy()
+    for n in range(1, 60):
+        term = term * (2 * x * x / (2 * n + 1))
+        total += term
+    return _TWO_OVER_ROOT_PI * _gauss(x) * total
+
+
+def _fraction(x):
+    """erfc by a continued fraction (7.1.14), for x > 1.5."""
+    bottom = x.copy()
+    for n in range(250, 0, -1):
+        bottom = x + np.longdouble(n) / 2 / bottom
+    return _gauss(x) * _TWO_OVER_ROOT_PI / 2 / bottom
+
+
+def erfc(x):
+    """The complement of the error function."""
+    x = x.astype(np.longdouble)
+    size = np.minimum(np.abs(x), 30)
+    near = 1 - _series(np.where(size < 2, x, 0))
+    far = _fraction(np.maximum(size, 1.5))
+    return np.where(np.isnan(x), x, np.where(size < 1.5, near, np.where(x < 0, 2 - far, far)))
+
+
+def erf(x):
+    """The error function."""
+    x = x.astype(np.longdouble)
+    near = _series(np.where(np.abs(x) < 2, x, 0))
+    return np.where(np.abs(x) < 2, near, np.copysign(1 - erfc(np.abs(x)), x))
+
+
+def erfinv(x, start):
+    """The inverse of the error function: two steps of Newton's method from a close number."""
+    x, y = x.astype(np.longdouble), start.astype(np.longdouble)
+    inside = np.abs(x) < 1
+    found = np.where(inside, y, 0)
+    for _ in range(2):
+        by_erf = erf(found) - x
+        by_erfc = np.sign(x) * ((1 - np.abs(x)) - erfc(np.abs(found)))
+        error = np.where(np.abs(x) < 0.5, by_erf, by_erfc)
+        found = found - error / (_TWO_OVER_ROOT_PI * _gauss(found))
+    end = np.where(np.abs(x) == 1, np.copysign(np.longdouble(np.inf), x), np.longdouble(np.nan))
+    return np.where(inside, np.where(x == 0, x, found), end)

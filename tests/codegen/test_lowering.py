@@ -85,8 +85,8 @@ def test_constants_are_no_inputs():
 
 
 def test_what_loops_cannot_do_stays_a_call():
-    lines = text(lambda x: np.sort(x) + np.arcsin(x), VECTOR)
-    assert lines[1:3] == ["%1: float32[3] = sort(%0)", "%2: float32[3] = arcsin(%0)"]
+    lines = text(lambda x: np.sort(x) + np.cbrt(x), VECTOR)
+    assert lines[1:3] == ["%1: float32[3] = sort(%0)", "%2: float32[3] = cbrt(%0)"]
 
 
 def test_floats_become_integers_as_numpy_does_it():

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from lamina.codegen.llvm import vector_math
 from lamina.codegen.llvm.ir import KIND_OF, Lanes
+from lamina.codegen.llvm.vector_functions import FUNCTIONS
 
 
 def _absolute(x: Lanes, is_signed: bool) -> Lanes:
@@ -60,7 +60,7 @@ def _llvm(name: str) -> Callable[[Lanes, bool], Lanes]:
 
 
 def _math(name: str) -> Callable[..., Lanes]:
-    function = vector_math.FUNCTIONS[name]
+    function = FUNCTIONS[name]
 
     def operation(*operands: Any) -> Lanes:
         return function(*operands[:-1])
@@ -105,7 +105,7 @@ OPERATIONS: Final[dict[str, Callable[..., Lanes]]] = {
     "bitwise_xor": lambda x, y, s: x ^ y,
     "invert": lambda x, s: x ^ (True if x.kind == "i1" else -1),
     "where": lambda mask, x, y, s: mask.where(x, y),
-    **{name: _math(name) for name in vector_math.FUNCTIONS},
+    **{name: _math(name) for name in FUNCTIONS},
 }
 """Each takes its operands, all of one kind, and whether integers have a sign."""
 

@@ -1,18 +1,20 @@
-"""Elementary functions on lanes, in float32 and float64.
+"""Exponentials, logarithms, powers and tanh on lanes, in float32 and float64.
 
 Each reduces its argument to a small interval, takes a polynomial there, and scales back. The
 coefficients are Chebyshev interpolations, computed with 60 digits. No function branches on single
-lanes, except that `sin` and `cos` of huge arguments are left to the C library, and so is `power` in
-float64. `tests/codegen/test_vector_math.py` measures and bounds the errors.
+lanes, except that `power` in float64 is left to the C library. The other functions stand in files
+named `vector_*`; `vector_functions` lists all. `tests/codegen/test_vector_math.py` measures and
+bounds the errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from lamina.codegen.llvm.ir import Lanes
+from lamina.codegen.llvm.vector_tables import Table
 
 _LOG2_E: Final = 1.4426950408889634
 _EXP = {
@@ -29,6 +31,7 @@ _LN2 = {
     "double": (0.6931471805598903, 5.497923018708371e-14),
 }
 _EXP_RANGE = {"float": (-104.0, 89.0), "double": (-746.0, 710.0)}
+_EXP2_RANGE = {"float": (-151.0, 129.0), "double": (-1076.0, 1025.0)}
 _LOG_FLOAT = (
     0.33333331180030046, -0.24999996957950882, 0.200007157488921, -0.16667802319501254,
     0.1424905764569748, -0.12425687331451106, 0.1168541992348674, -0.11479733846637635,
@@ -38,20 +41,11 @@ _LOG_DOUBLE = (
     0.6666666666666666, 0.40000000000000885, 0.28571428570799784, 0.22222222392581045,
     0.18181795547521137, 0.15386244737621665, 0.13268638369266825, 0.13088034850927555,
 )  # fmt: skip
-_SIN = (
-    -0.16666666666666666, 0.008333333333333331, -0.00019841269841265017, 2.755731921930192e-06,
-    -2.5052106219521895e-08, 1.6058529572267877e-10, -7.586576588171073e-13,
-)  # fmt: skip
-_COS = (
-    0.041666666666666664, -0.0013888888888888887, 2.4801587301584618e-05, -2.7557319221382114e-07,
-    2.087675578389404e-09, -1.1470459749675607e-11, 4.745804889760674e-14,
-)  # fmt: skip
-_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+_LOG2_E_LOW = {"float": 1.9259629911266175e-08, "double": 2.0355273740931033e-17}
+_LOG10_2 = (0.30102999566383914, 1.42050232272661e-13)  # the first part with few bits
+_LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
 
 _BITS = {"float": ("i32", 23, 127), "double": ("i64", 52, 1023)}
-
-SIN_LIMIT: Final = {"float": 2.0**40, "double": 2.0**20}
-"""Beyond these, reducing by multiples of pi / 2 in float64 would lose digits."""
 
 
 def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
@@ -60,6 +54,15 @@ def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
     for coefficient in reversed(coefficients[:-1]):
         result = result.fma(x, coefficient)
     return result
+
+
+def tabled(x: Lanes, table: Table, precision: str = "") -> Lanes:
+    """The value of a polynomial in the distance from the middle of its interval.
+
+    It is as exact as the lanes are, or as numbers of another kind.
+    """
+    middle, coefficients = table[precision or x.kind]
+    return polynomial(x - middle if middle else x, coefficients)
 
 
 def _power_of_two(n: Lanes, kind: str) -> Lanes:
@@ -75,18 +78,47 @@ def _reduced_exponent(x: Lanes) -> tuple[Lanes, Lanes]:
     return n, n.fma(-low, n.fma(-high, x))
 
 
-def exp(x: Lanes) -> Lanes:
-    """The exponential function: e^x = 2^n (1 + r + r^2 q(r))."""
+def exp(x: Lanes, halvings: int = 0, low: Lanes | None = None) -> Lanes:
+    """The exponential function: e^x = 2^n (1 + r + r^2 q(r)).
+
+    Args:
+        x: The exponent.
+        halvings: How often the result is halved.
+        low: What is added to the exponent, less than its last place.
+    """
     kind = x.kind
-    low, high = _EXP_RANGE[kind]
+    least, most = _EXP_RANGE[kind]
+    inside = x.compare("olt", least).where(least, x)
+    inside = inside.compare("ogt", most + halvings).where(most + halvings, inside)
+    n, r = _reduced_exponent(inside)
+    return _raised(n - halvings if halvings else n, r if low is None else r + low, x)
+
+
+def exp2(x: Lanes) -> Lanes:
+    """2^x = 2^n e^(r ln 2) with the nearest whole number n."""
+    kind = x.kind
+    low, high = _EXP2_RANGE[kind]
     inside = x.compare("olt", low).where(low, x)
     inside = inside.compare("ogt", high).where(high, inside)
-    n, r = _reduced_exponent(inside)
+    n = inside.function("rint")
+    return _raised(n, (inside - n) * math.log(2), x)
+
+
+def _raised(n: Lanes, r: Lanes, x: Lanes) -> Lanes:
+    """2^n e^r; not a number where x is none."""
+    kind = x.kind
     value = (r * r).fma(polynomial(r, _EXP[kind]), r) + 1.0
     is_number = x.compare("ord", x)
     n = is_number.where(n, 0.0).convert("fptosi", _BITS[kind][0])
     half = n >> 1  # in two steps, since the result may be subnormal
     return value * _power_of_two(half, kind) * _power_of_two(n - half, kind)
+
+
+def exp_of_normal(x: Lanes, precision: str) -> Lanes:
+    """e^x, as exact as numbers of a kind, where neither x nor the result is out of its range."""
+    n, r = _reduced_exponent(x)
+    value = (r * r).fma(polynomial(r, _EXP[precision]), r) + 1.0
+    return value * _power_of_two(n.convert("fptosi", _BITS[x.kind][0]), x.kind)
 
 
 def expm1(x: Lanes) -> Lanes:
@@ -117,6 +149,30 @@ def log1p(x: Lanes) -> Lanes:
 
 def log(x: Lanes) -> Lanes:
     """The natural logarithm: x = 2^e (1 + f) with 1 + f near 1."""
+    f, exponent = _mantissa(x)
+    return _with_ends(x, _log_of_parts(f, exponent))
+
+
+def log2(x: Lanes) -> Lanes:
+    """The logarithm to base 2: e + log2(1 + f)."""
+    f, exponent = _mantissa(x)
+    part = _log_of_parts(f, x.block.constant(x.kind, 0.0))
+    low = part * _LOG2_E_LOW[x.kind]
+    return _with_ends(x, part.fma(_LOG2_E, low) + exponent)
+
+
+def log10(x: Lanes) -> Lanes:
+    """The logarithm to base 10: e log10(2) + log10(1 + f), exact for powers of ten."""
+    wide = x if x.kind == "double" else x.convert("fpext", "double")
+    f, exponent = _mantissa(wide)
+    part = _log_of_parts(f, wide.block.constant("double", 0.0))
+    small = part.fma(_LOG10_E[0], part.fma(_LOG10_E[1], exponent * _LOG10_2[1]))
+    result = _with_ends(wide, exponent.fma(_LOG10_2[0], small))
+    return result if x.kind == "double" else result.convert("fptrunc", "float")
+
+
+def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
+    """`f` and `e` with x = 2^e (1 + f), and 1 + f between the roots of 1/2 and of 2."""
     kind = x.kind
     whole, bits, bias = _BITS[kind]
     smallest = math.ldexp(1.0, 1 - bias)
@@ -128,12 +184,21 @@ def log(x: Lanes) -> Lanes:
     exponent = (moved >> bits).convert("sitofp", kind)
     exponent = exponent - is_small.where(x.block.constant(kind, bits + 1), 0.0)
     f = ((moved & ((1 << bits) - 1)) + root).convert("bitcast", kind) - 1.0
-    result = (_log_float if kind == "float" else _log_double)(f, exponent)
+    return f, exponent
+
+
+def _with_ends(x: Lanes, result: Lanes) -> Lanes:
+    """A logarithm of x, also where x is infinite, zero, negative or no number."""
     infinity = math.inf
     result = x.compare("oeq", infinity).where(infinity, result)
     result = x.compare("oeq", 0.0).where(-infinity, result)
     result = x.compare("olt", 0.0).where(math.nan, result)
     return x.compare("uno", x).where(x, result)
+
+
+def _log_of_parts(f: Lanes, exponent: Lanes) -> Lanes:
+    """log(2^e (1 + f))."""
+    return (_log_float if f.kind == "float" else _log_double)(f, exponent)
 
 
 def _log_float(f: Lanes, exponent: Lanes) -> Lanes:
@@ -154,6 +219,15 @@ def _log_double(f: Lanes, exponent: Lanes) -> Lanes:
     return exponent.fma(high, f - (half_square - (exponent.fma(low, rest))))
 
 
+def logaddexp(x: Lanes, y: Lanes) -> Lanes:
+    """log(e^x + e^y): the larger one, and log(1 + e^-d) where d is how far they are apart."""
+    high = x.compare("olt", y).where(y, x)
+    far = (x - y).function("fabs")
+    far = x.compare("oeq", y).where(0.0, far)  # also of infinities
+    result = high + log1p(exp(-far))
+    return x.compare("uno", y).where(x + y, result)
+
+
 def tanh(x: Lanes) -> Lanes:
     """The hyperbolic tangent, m / (m + 2) where m = e^(2|x|) - 1 without cancellation."""
     kind = x.kind
@@ -166,36 +240,6 @@ def tanh(x: Lanes) -> Lanes:
     m = less_one.fma(scale, scale - 1.0)
     result = x.block.call("copysign", kind, m / (m + 2.0), x)
     return x.compare("uno", x).where(x, result)
-
-
-def _circular(x: Lanes, shift: int) -> Lanes:
-    """sin for shift 0, cos for shift 1: of what is left of x after multiples of pi / 2."""
-    n = (x * (2 / math.pi)).function("rint")
-    r = x
-    for part in _HALF_PI:
-        r = n.fma(-part, r)
-    z = r * r
-    sine = (z * r).fma(polynomial(z, _SIN), r)
-    cosine = (z * z).fma(polynomial(z, _COS), z.fma(-0.5, 1.0))
-    quadrant = n.convert("fptosi", "i64") + shift
-    is_odd = (quadrant & 1).compare("ne", 0)
-    is_negative = (quadrant & 2).compare("ne", 0)
-    value = is_odd.where(cosine, sine)
-    return is_negative.where(-value, value)
-
-
-def _circular_function(name: str, shift: int) -> Callable[[Lanes], Lanes]:
-    def function(x: Lanes) -> Lanes:
-        fits = x.function("fabs").compare("ult", SIN_LIMIT[x.kind])  # also what is no number
-        wide = x if x.kind == "double" else x.convert("fpext", "double")
-        result = _circular((fits & x.compare("ord", x)).where(wide, 0.0), shift)
-        if x.kind == "float":
-            result = result.convert("fptrunc", "float")
-        if name == "sin":  # the sign of zero
-            result = x.compare("oeq", 0.0).where(x, result)
-        return _finished(name, x, fits, x.compare("uno", x).where(x, result))
-
-    return function
 
 
 def by_library(name: str, operands: Sequence[Lanes]) -> Lanes:
@@ -218,23 +262,6 @@ def by_library(name: str, operands: Sequence[Lanes]) -> Lanes:
     return Lanes(block, kind, result)
 
 
-def _finished(name: str, x: Lanes, is_done: Lanes, done: Lanes) -> Lanes:
-    """`done`, or where not all lanes are, what the C library gives: a branch rarely taken."""
-    block, function = x.block, x.block.function
-    kind = block.vector(x.kind)
-    variable, hard, join = function.slot(kind), function.fresh("hard"), function.fresh("join")
-    function.line(f"store {kind} {done.name}, ptr {variable}")
-    bits = f"i{block.width}"
-    mask = function.give(f"bitcast {block.vector('i1')} {is_done.name} to {bits}")
-    every = function.give(f"icmp eq {bits} {mask}, -1")
-    function.line(f"br i1 {every}, label %{join}, label %{hard}")
-    function.label(hard)
-    function.line(f"store {kind} {by_library(name, [x]).name}, ptr {variable}")
-    function.line(f"br label %{join}")
-    function.label(join)
-    return block.give(x.kind, f"load {kind}, ptr {variable}")
-
-
 def power(x: Lanes, y: Lanes) -> Lanes:
     """x^y: in float32 as e^(y log x) in float64; in float64 by the C library."""
     if x.kind == "double":
@@ -252,16 +279,3 @@ def power(x: Lanes, y: Lanes) -> Lanes:
     is_minus_one = x.compare("oeq", -1.0) & y.function("fabs").compare("oeq", math.inf)
     is_one = x.compare("oeq", 1.0) | y.compare("oeq", 0.0) | is_minus_one
     return is_one.where(1.0, value)
-
-
-FUNCTIONS: Final[dict[str, Callable[..., Lanes]]] = {
-    "exp": exp,
-    "expm1": expm1,
-    "log": log,
-    "log1p": log1p,
-    "tanh": tanh,
-    "sin": _circular_function("sin", 0),
-    "cos": _circular_function("cos", 1),
-    "power": power,
-}
-"""The functions by the names of pointwise operations."""

@@ -1,0 +1,101 @@
+"""Functions of each element that machine code computes, for arrays of any length.
+
+    @vectorized("erf")
+    def erf_of(x):
+        ...                   # with NumPy calls
+
+    @vectorized()
+    def sigmoid(input):
+        return np.reciprocal(1 + np.exp(-input))
+
+    tan_of = vectorized()(np.tan)
+
+Large arrays go through one compiled loop, shared by several threads, once there was enough work to
+be worth compiling; the rest is left to the function itself. A name is that of a pointwise operation
+(`llvm/vector_functions`), which is what the loop computes, and loops of programs too: in a
+recording such a function is one step. Without a name the loop is made of the function's NumPy
+calls.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lamina.codegen.fused import FlatFunction
+from lamina.codegen.later import is_available
+from lamina.codegen.pointwise_table import COMPUTE, FLOATS, OWN
+from lamina.devices.array_functions import array_function
+from lamina.devices.layouts import in_order_of
+
+LEAST_SIZE: Final = {True: 1 << 15, False: 1 << 11}
+"""Elements from which on machine code is faster than a ufunc, and than several NumPy steps."""
+
+WORK_BEFORE: Final = 1 << 20
+"""Elements (and a few thousand for each call) that NumPy goes through before."""
+
+_Function = Callable[[Any], Any]
+
+
+def vectorized(name: str | None = None) -> Callable[[_Function], _Function]:
+    """Let machine code compute a function of one array where that is large.
+
+    Args:
+        name: The pointwise operation that the function is, if it is one.
+    """
+
+    def declare(function: _Function) -> _Function:
+        is_ufunc = isinstance(function, np.ufunc)
+        step = function if is_ufunc or name is None else _own_step(name, function)
+        loop = FlatFunction(lambda x, out: np.copyto(out, step(x)), WORK_BEFORE)
+        least = LEAST_SIZE[is_ufunc]
+
+        def call(input: Any) -> Any:
+            if input.__class__ is np.ndarray and input.size >= least and _is_fit(input):
+                return _by_machine_code(loop, step, input)
+            return step(input)
+
+        functools.update_wrapper(call, function, ("__name__", "__qualname__", "__doc__"))
+        call.ufunc = function if is_ufunc else None  # type: ignore[attr-defined]
+        del call.__wrapped__  # type: ignore[attr-defined]
+        return call
+
+    return declare
+
+
+def _own_step(name: str, function: _Function) -> _Function:
+    """The function as an operation that recordings and graphs know."""
+    step = array_function(_same_layout, is_elementwise=True)(function)
+    OWN[step] = name, FLOATS
+    COMPUTE[name] = functools.partial(_write, function)
+    return step
+
+
+def _same_layout(x: Any) -> Any:
+    return in_order_of(x.shape, x.dtype, [x])
+
+
+def _write(function: _Function, x: Any, out: Any) -> None:
+    np.copyto(out, function(x))
+
+
+def _is_fit(x: Any) -> bool:
+    return x.dtype.char in FLOATS and x.dtype.isnative and x.flags.aligned and is_available()
+
+
+def _by_machine_code(loop: FlatFunction, step: _Function, x: Any) -> Any:
+    """The function of a large array; by NumPy while there is no machine code yet."""
+    flags = x.flags
+    if not (flags.c_contiguous or flags.f_contiguous):
+        if 0 in x.strides:
+            return step(x)
+        x = np.copy(x)  # without gaps, with the axes in the same order
+    out = np.empty_like(x)
+    ready = loop.prepared([(x, out)], ())
+    if ready is None:
+        return step(x)
+    ready.run([x], ())
+    return out
