@@ -19,6 +19,7 @@ from lamina.codegen.schedule import schedule
 from lamina.codegen.splitting import cut_all
 from lamina.codegen.steps import Schedule, Step, nodes_of
 from lamina.codegen.stores import Store, maker_of
+from lamina.codegen.together import find_together
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
 from lamina.devices.thread_count import capacity, set_blas_threads
@@ -59,6 +60,7 @@ class Executable:
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
         if self.is_native:
             gather(self.schedule)
+            find_together(self.schedule)
             cut_all(self.schedule)
         self.plan: Plan = plan_memory(self.schedule, capacity())
         scratch = self._plan_accumulators()

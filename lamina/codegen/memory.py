@@ -11,7 +11,7 @@ from typing import Final, final
 import numpy as np
 
 from lamina.codegen.graph import CALL, Graph, Node, Value, View
-from lamina.codegen.steps import Schedule, nodes_of, temporaries_of
+from lamina.codegen.steps import Nest, Schedule, nodes_of, temporaries_of
 
 ALIGNMENT: Final = 64
 
@@ -28,7 +28,7 @@ class Plan:
         arena: The size of the arena in bytes.
         without_reuse: What it would be if nothing were shared.
         in_place: Calls whose result takes over the memory of what they change.
-        row_bytes: For values of which each thread has a row: how far the rows are apart.
+        row_bytes: For values of which each thread has a row, or some: how far these are apart.
     """
 
     slots: dict[int, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def plan_memory(schedule: Schedule, threads: int = 1) -> Plan:
 
 def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
     """The blocks that the arena must hold."""
-    graph, last, rows = schedule.graph, _last_uses(schedule), temporaries_of(schedule)
+    graph, last, nests = schedule.graph, _last_uses(schedule), temporaries_of(schedule)
     of_value: dict[int, _Block] = {}
     blocks: list[_Block] = []
     for position, step in enumerate(schedule.steps):
@@ -93,8 +93,8 @@ def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
                     of_value[value] = old
                     plan.in_place.add(value)
                     continue
-                size = -(-_bytes_of(graph, value, rows) // ALIGNMENT) * ALIGNMENT
-                if value in rows:
+                size = -(-_bytes_of(graph, value, nests) // ALIGNMENT) * ALIGNMENT
+                if value in nests:
                     plan.row_bytes[value] = size
                     size *= threads
                 of_value[value] = _Block([value], size, position, end)
@@ -102,12 +102,13 @@ def _blocks(schedule: Schedule, plan: Plan, threads: int) -> list[_Block]:
     return blocks
 
 
-def _bytes_of(graph: Graph, value: int, rows: dict[int, int]) -> int:
-    """The memory that a value needs: one row of it, if only a nest reads it."""
+def _bytes_of(graph: Graph, value: int, nests: dict[int, Nest]) -> int:
+    """The memory that a value needs: the rows that are done together, if only a nest reads it."""
     kind = graph.values[value]
-    if value not in rows:
+    nest = nests.get(value)
+    if nest is None:
         return kind.nbytes
-    return Value.by_rows(kind.shape[rows[value] :], kind.dtype).nbytes
+    return Value.by_rows(kind.shape[len(nest.rows) :], kind.dtype).nbytes * nest.together
 
 
 def _taken_over(

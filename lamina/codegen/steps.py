@@ -65,14 +65,17 @@ class Nest:
     Attributes:
         rows: The sizes of the leading axes.
         loops: What is done for each row, in order.
-        temporaries: Values that only the nest reads: one row of them is enough (for each thread).
+        temporaries: Values that only the nest reads: of them the rows that are done together are
+            enough (for each thread).
         cut: How several threads share it.
+        together: How many rows are done together (see `together`).
     """
 
     rows: tuple[int, ...]
     loops: list[Loop]
     temporaries: set[int] = field(default_factory=set)
     cut: Cut | None = None
+    together: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,7 +156,7 @@ def nodes_of(step: Step) -> Iterator[Node]:
     yield from (step,) if isinstance(step, Node) else step.nodes
 
 
-def temporaries_of(schedule: Schedule) -> dict[int, int]:
-    """The values of which only rows are in memory, each with the number of axes left out."""
+def temporaries_of(schedule: Schedule) -> dict[int, Nest]:
+    """The values of which only rows are in memory, each with its nest."""
     nests = [step for step in schedule.steps if isinstance(step, Nest)]
-    return {value: len(nest.rows) for nest in nests for value in nest.temporaries}
+    return {value: nest for nest in nests for value in nest.temporaries}

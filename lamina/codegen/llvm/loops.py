@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, final
 
 import numpy as np
 
-from lamina.codegen.graph import REDUCTION, Graph, Node, Number, Operand, View
-from lamina.codegen.llvm.ir import KIND_OF, Block, Function, Lanes
+from lamina.codegen.graph import REDUCTION, Graph, Node, View
+from lamina.codegen.llvm.bodies import Body
+from lamina.codegen.llvm.ir import Block, Function
 from lamina.codegen.llvm.moving import Access, Mover
-from lamina.codegen.llvm.operations import OPERATIONS, cast
-from lamina.codegen.llvm.sums import Sum, accumulator_dtype
+from lamina.codegen.llvm.sums import Spot, Sum, accumulator_dtype
 from lamina.codegen.splitting import axis_order
 from lamina.codegen.steps import Cut, Loop, Nest
+from lamina.codegen.together import group_for, weight_of
 
 
 @final
@@ -55,6 +57,7 @@ class LoopWriter:
         rows: The sizes of the leading axes, if a nest goes over them for several loops at once.
         temporaries: Values of which only one row is in memory at a time.
         cut: How the loop (or its nest) is cut.
+        together: How many rows are done together, if sums go across them.
     """
 
     setting: Setting
@@ -62,11 +65,13 @@ class LoopWriter:
     rows: tuple[int, ...] = ()
     temporaries: frozenset[int] = frozenset()
     cut: Cut | None = None
+    together: int = 1
     loads: dict[View, Access] = field(default_factory=dict)
     stores: dict[int, Access] = field(default_factory=dict)
     sums: list[Sum] = field(default_factory=list)
     sizes: tuple[int, ...] = ()
     cut_at: int | None = None  # which of `sizes` is cut
+    vectors: int = 1  # how many vectors of a row are done together
 
     def __post_init__(self) -> None:
         self.function, self.graph = self.setting.function, self.setting.graph
@@ -76,6 +81,10 @@ class LoopWriter:
         self._order_axes()
         for entry in self.sums:
             self._classify(entry)
+        self.body = Body(
+            self.mover, self.graph, self.loop.nodes, self.loads, self.stores, self.sums
+        )
+        self._find_groups()
 
     # --- in this order ---------------------------------------------------------------------------
 
@@ -93,15 +102,21 @@ class LoopWriter:
 
     def work(self) -> None:
         """Go over everything, or in a task over its piece."""
-        self._outer(0)
+        self._outer(0, 1)
 
-    def row(self, indices: list[str]) -> None:
-        """One row of a nest: all of the loop at a position of the outer axes."""
+    def row(self, indices: list[str], place: str, count: int) -> None:
+        """One row of a nest, or some: all of the loop at a position of the outer axes.
+
+        Args:
+            indices: The position.
+            place: Which of the rows that are done together the first one is.
+            count: How many there are.
+        """
         for access in self._all():
-            access.place = access.base
+            access.place = self.mover.stepped(access.base, place, access.kept)
             for index, step in zip(indices, access.rows, strict=True):
                 access.place = self.mover.stepped(access.place, index, step)
-        self._outer(0)
+        self._outer(0, count)
 
     def after(self) -> None:
         """Bring the sums that were collected in memory into the results."""
@@ -118,7 +133,8 @@ class LoopWriter:
                 if view.value not in made:
                     base = self.setting.address(view.value, view.offset)
                     steps = self._steps(view.value, view.strides)
-                    self.loads.setdefault(view, Access(base, view.dtype, steps))
+                    kept = self._kept(view.value, view.dtype)
+                    self.loads.setdefault(view, Access(base, view.dtype, steps, kept=kept))
             if node.kind == REDUCTION:
                 self.sums.append(self._sum(node))
                 continue
@@ -126,8 +142,9 @@ class LoopWriter:
             for value in node.results:
                 if value in self.loop.stored:
                     kind = self.graph.values[value]
-                    steps = self._steps(value, kind.strides)
-                    self.stores[value] = Access(self.setting.address(value), kind.dtype, steps)
+                    steps, kept = self._steps(value, kind.strides), self._kept(value, kind.dtype)
+                    base = self.setting.address(value)
+                    self.stores[value] = Access(base, kind.dtype, steps, kept=kept)
 
     def _steps(self, value: int, strides: tuple[int, ...]) -> tuple[int, ...]:
         """Strides of a value; along rows it has none if it is there for one row only."""
@@ -135,6 +152,12 @@ class LoopWriter:
             return strides
         depth = len(self.rows)
         return (0,) * depth + strides[depth:]
+
+    def _kept(self, value: int, dtype: np.dtype[Any]) -> int:
+        """The bytes of a row of a value, if only the rows that are done together are there."""
+        if value not in self.temporaries:
+            return 0
+        return prod(self.graph.values[value].shape[len(self.rows) :]) * dtype.itemsize
 
     def _sum(self, node: Node) -> Sum:
         result = self.graph.values[node.results[0]]
@@ -149,9 +172,10 @@ class LoopWriter:
         steps = self._steps(node.results[0], tuple(taken))
         size = result.dtype.itemsize
         wide = tuple(step // size * kind.itemsize for step in steps)
+        kept = [self._kept(node.results[0], each) for each in (kind, result.dtype)]
         return Sum(
-            self.function, self.width, node, Access(scratch, kind, wide),
-            Access(base, result.dtype, steps), kind, result.size, pieces,
+            self.function, self.width, node, Access(scratch, kind, wide, kept=kept[0]),
+            Access(base, result.dtype, steps, kept=kept[1]), kind, result.size, pieces,
         )  # fmt: skip
 
     def _own_piece(self, scratch: str, nbytes: int) -> str:
@@ -181,118 +205,123 @@ class LoopWriter:
             access.rows = access.strides[:depth]
             access.strides = tuple(steps)
             access.place = access.base
+            if depth:
+                access.apart = access.rows[-1] + access.kept
+            elif len(sizes) > 1:
+                access.apart = steps[-2]
 
     def _classify(self, entry: Sum) -> None:
         """How a sum is collected."""
         strides = entry.memory.strides
-        if strides[-1] == 0:
-            kind = KIND_OF[entry.dtype.char]
-            entry.variable = self.function.slot(f"<{self.width} x {kind}>")
+        entry.is_along = strides[-1] == 0
         crosses_rows = any(axis < len(self.rows) for axis in entry.node.axes)
         kept = zip(strides[:-1], self.sizes[:-1], strict=True)
         is_whole = all(step or size == 1 for step, size in kept)
-        is_alone = strides[-1] == 0 and is_whole and not crosses_rows
+        is_alone = entry.is_along and is_whole and not crosses_rows
         entry.is_direct = is_alone and entry.pieces == 1
+
+    def _find_groups(self) -> None:
+        """How many rows, and how many vectors of a row, are done together.
+
+        Sums across rows gain by several rows, sums along them by several vectors: what is added
+        goes to the accumulators once for all of them.
+        """
+        weight = weight_of(self.loop)
+        crosses = any(not (entry.is_along or entry.memory.apart) for entry in self.sums)
+        if not crosses or (len(self.sizes) == 1 and not self.rows):
+            self.together = 1
+        elif not self.rows:
+            self.together = group_for(weight, self.sizes[-2])
+        if any(entry.is_along for entry in self.sums):
+            self.vectors = group_for(weight * self.together, self.sizes[-1] // self.width)
 
     # --- the nest of loops -----------------------------------------------------------------------
 
-    def _outer(self, axis: int) -> None:
+    def _outer(self, axis: int, rows: int) -> None:
         if axis == len(self.sizes) - 1:
-            self._inner()
+            self._inner(rows)
             return
-        piece = self.setting.piece if axis == self.cut_at else None
-        start, stop = piece or (0, self.sizes[axis])
-        with self.mover.counted(start, stop, 1) as index:
+        start, stop = (self.setting.piece if axis == self.cut_at else None) or (0, self.sizes[axis])
+        group = self.together if axis == len(self.sizes) - 2 and not self.rows else 1
+
+        def body(index: str, count: int) -> None:
             accesses = self._all()
             before = [access.place for access in accesses]
             for access in accesses:
                 access.place = self.mover.stepped(access.place, index, access.strides[axis])
-            self._outer(axis + 1)
+            self._outer(axis + 1, count)
             for access, place in zip(accesses, before, strict=True):
                 access.place = place
 
-    def _inner(self) -> None:
+        grain = self.cut.grain if self.cut and axis == self.cut_at else 0
+        has_rest = bool(self.sizes[axis] % group or grain % group)
+        self.mover.in_groups(start, stop, group, body, has_rest)
+
+    def _inner(self, rows: int) -> None:
         """The innermost axis: vectors, and one more with some lanes masked."""
         block = Block(self.function, self.width)
         for access in self.loads.values():
+            own = range(rows if access.apart else 1)
             is_same = access.strides[-1] == 0
-            access.hoisted = self.mover.broadcast(block, access) if is_same else None
+            access.hoisted = (
+                [self.mover.broadcast(block, access, row) for row in own] if is_same else None
+            )
         for entry in self.sums:
-            entry.open(block)
+            entry.open(block, rows)
         if self.setting.piece is not None and self.cut_at == len(self.sizes) - 1:
-            self._piece_of_a_row(block, *self.setting.piece)
+            self._piece_of_a_row(block, *self.setting.piece, rows)
         else:
-            self._row(block)
+            self._row(block, rows)
         for entry in self.sums:
             entry.close(block)
 
-    def _row(self, block: Block) -> None:
-        size = self.sizes[-1]
+    def _row(self, block: Block, rows: int) -> None:
+        size, step = self.sizes[-1], self.width * self.vectors
         whole, rest = size // self.width * self.width, size % self.width
-        if whole == self.width:
-            self._body(block, "0", self.width)
-        elif whole:
-            with self.mover.counted(0, whole, self.width) as index:
-                self._body(block, index, self.width)
+        grouped = whole // step * step
+        if grouped == step:
+            self._body(block, "0", self.width, rows, self.vectors)
+        elif grouped:
+            with self.mover.counted(0, grouped, step) as index:
+                self._body(block, index, self.width, rows, self.vectors)
+        if grouped < whole:
+            left = (whole - grouped) // self.width
+            self._body(block, str(grouped), self.width, rows, left)
         if rest:
-            self._body(block, str(whole), rest)
+            self._body(block, str(whole), rest, rows, 1)
 
-    def _piece_of_a_row(self, block: Block, begin: str, end: str) -> None:
+    def _piece_of_a_row(self, block: Block, begin: str, end: str, rows: int) -> None:
         """As `_row`. Pieces begin at whole vectors; only the last may end with a part of one."""
         size = self.sizes[-1]
         rest = size % self.width
         has_rest = rest or self.setting.is_flat
         stop = self.function.give(f"and i64 {end}, {-self.width}") if has_rest else end
-        with self.mover.only_if(f"icmp ult i64 {begin}, {stop}"):  # noqa: SIM117
-            with self.mover.counted(begin, stop, self.width) as index:
-                self._body(block, index, self.width)
+        step = self.width * self.vectors
+        grouped = begin
+        if self.vectors > 1:
+            length = self.function.give(f"sub i64 {stop}, {begin}")
+            whole = self.function.give(f"and i64 {length}, {-step}")
+            grouped = self.function.give(f"add i64 {begin}, {whole}")
+            with self.mover.only_if(f"icmp ult i64 {begin}, {grouped}"):  # noqa: SIM117
+                with self.mover.counted(begin, grouped, step) as index:
+                    self._body(block, index, self.width, rows, self.vectors)
+        with self.mover.only_if(f"icmp ult i64 {grouped}, {stop}"):  # noqa: SIM117
+            with self.mover.counted(grouped, stop, self.width) as index:
+                self._body(block, index, self.width, rows, 1)
         if self.setting.is_flat:
             left = self.function.give(f"sub i64 {end}, {stop}")
             with self.mover.only_if(f"icmp ne i64 {left}, 0"):
-                self._body(block, stop, left)
+                self._body(block, stop, left, rows, 1)
         elif rest:
             with self.mover.only_if(f"icmp eq i64 {end}, {size}"):
-                self._body(block, str(size - rest), rest)
+                self._body(block, str(size - rest), rest, rows, 1)
 
-    def _body(self, block: Block, index: str, count: int | str) -> None:
-        """All nodes for `count` elements from `index` on."""
-        known: dict[Any, Lanes] = {}
-        for node in self.loop.nodes:
-            if node.kind == REDUCTION:
-                continue
-            operands = [
-                self._operand(block, operand, index, count, known) for operand in node.operands
-            ]
-            known[node.results[0]] = self._apply(node, operands)
-        for value, access in self.stores.items():
-            self.mover.store(block, access, index, count, known[value])
-        for entry in self.sums:
-            lanes = self._operand(block, entry.node.operands[0], index, count, known)
-            assert isinstance(count, int)
-            entry.add(block, index, count, lanes)
-
-    def _apply(self, node: Node, operands: list[Lanes]) -> Lanes:
-        kind = _dtype(node.operands[-1])
-        if node.op == "cast":
-            return cast(operands[0], kind, self.graph.values[node.results[0]].dtype)
-        return OPERATIONS[node.op](*operands, kind.kind == "i")
-
-    def _operand(
-        self, block: Block, operand: Operand, index: str, count: int | str, known: dict[Any, Lanes]
-    ) -> Lanes:
-        if isinstance(operand, Number):
-            return block.constant(KIND_OF[operand.value.dtype.char], operand.value)
-        access = self.loads.get(operand)
-        if access is None:
-            return known[operand.value]
-        if operand not in known:
-            hoisted = access.hoisted
-            known[operand] = hoisted or self.mover.load(block, access, index, count)
-        return known[operand]
-
-
-def _dtype(operand: Operand) -> np.dtype[Any]:
-    return operand.value.dtype if isinstance(operand, Number) else operand.dtype
+    def _body(self, block: Block, index: str, count: int | str, rows: int, vectors: int) -> None:
+        """All nodes for `count` elements from `index` on, and for as many vectors behind them."""
+        mover, places = self.mover, [index]
+        places += [mover.further(index, k * self.width) for k in range(1, vectors)]
+        spots = [Spot(place, count, row) for place in places for row in range(rows)]
+        self.body.write(block, spots)
 
 
 def _merge(sizes: list[int], strides: list[list[int]], alone: int | None) -> int | None:
@@ -316,7 +345,10 @@ def writers(step: Loop | Nest, setting: Setting) -> list[LoopWriter]:
     if isinstance(step, Loop):
         return [LoopWriter(setting, step, cut=step.cut)]
     temporaries = frozenset(step.temporaries)
-    return [LoopWriter(setting, loop, step.rows, temporaries, step.cut) for loop in step.loops]
+    return [
+        LoopWriter(setting, loop, step.rows, temporaries, step.cut, step.together)
+        for loop in step.loops
+    ]
 
 
 def write_body(step: Loop | Nest, parts: Sequence[LoopWriter], setting: Setting) -> None:
@@ -324,11 +356,24 @@ def write_body(step: Loop | Nest, parts: Sequence[LoopWriter], setting: Setting)
     if isinstance(step, Loop):
         parts[0].work()
         return
-    mover, indices = Mover(setting.function), []
-    with ExitStack() as stack:
-        for axis, size in enumerate(step.rows):
-            is_cut = step.cut is not None and step.cut.axis == axis
-            start, stop = (setting.piece if is_cut else None) or (0, size)
-            indices.append(stack.enter_context(mover.counted(start, stop, 1)))
+    mover, outer = Mover(setting.function), list[str]()
+    last = len(step.rows) - 1
+
+    def range_of(axis: int) -> tuple[int | str, int | str]:
+        is_cut = step.cut is not None and step.cut.axis == axis
+        return (setting.piece if is_cut else None) or (0, step.rows[axis])
+
+    def body(index: str, count: int) -> None:
         for part in parts:
-            part.row(indices)
+            if part.together >= count:
+                part.row([*outer, index], "0", count)
+                continue
+            with mover.counted(0, count) as place:
+                part.row([*outer, mover.further(index, place)], place, 1)
+
+    with ExitStack() as stack:
+        for axis in range(last):
+            outer.append(stack.enter_context(mover.counted(*range_of(axis))))
+        grain = step.cut.grain if step.cut is not None and step.cut.axis == last else 0
+        has_rest = bool(step.rows[last] % step.together or grain % step.together)
+        mover.in_groups(*range_of(last), step.together, body, has_rest)

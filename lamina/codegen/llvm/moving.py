@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
@@ -22,7 +22,9 @@ class Access:
     strides: tuple[int, ...]
     place: str = ""  # the address at the current position of the outer axes
     rows: tuple[int, ...] = ()  # its steps along the axes that a nest goes over
-    hoisted: Lanes | None = None
+    kept: int = 0  # bytes of a row, where only the rows that are done together are in memory
+    apart: int = 0  # from a row to the next, where rows are done together
+    hoisted: list[Lanes] | None = None  # the one element of each row
 
 
 @final
@@ -44,6 +46,10 @@ class Mover:
         """An address some bytes further."""
         return self.function.give(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
+    def further(self, index: str, count: int | str) -> str:
+        """An index so much further."""
+        return self.function.give(f"add nuw nsw i64 {index}, {count}")
+
     def stepped(self, place: str, index: str, step: int) -> str:
         """An address `index` steps further."""
         if step == 0:
@@ -57,19 +63,27 @@ class Mover:
             return block.listed("i64", range(block.width)).compare("ult", block.splat("i64", count))
         return block.listed("i1", [lane < count for lane in range(block.width)])
 
-    def broadcast(self, block: Block, access: Access) -> Lanes:
+    def place_of(self, access: Access, index: str, row: int) -> str:
+        """The address of an element along the innermost axis, in a row of those done together."""
+        start = self.at(access.place, row * access.apart)
+        return self.stepped(start, index, access.strides[-1])
+
+    def broadcast(self, block: Block, access: Access, row: int) -> Lanes:
         """One element in all lanes."""
         kind = _memory_kind(access.dtype)
-        scalar = self.function.give(f"load {kind}, ptr {access.place}, align 1")
+        place = self.place_of(access, "0", row)
+        scalar = self.function.give(f"load {kind}, ptr {place}, align 1")
         return _as_bits(block.splat(kind, scalar), access)
 
-    def load(self, block: Block, access: Access, index: str, count: int | str) -> Lanes:
+    def load(
+        self, block: Block, access: Access, index: str, count: int | str, row: int = 0
+    ) -> Lanes:
         """The `count` elements from `index` on along the innermost axis.
 
         A count that is known only when the code runs (its name) needs elements without gaps.
         """
         kind, size = _memory_kind(access.dtype), access.dtype.itemsize
-        place = self.stepped(access.place, index, access.strides[-1])
+        place = self.place_of(access, index, row)
         vector = block.vector(kind)
         if access.strides[-1] != size and block.width > 1:
             assert isinstance(count, int)
@@ -98,13 +112,13 @@ class Mover:
         return Lanes(block, kind, result)
 
     def store(
-        self, block: Block, access: Access, index: str, count: int | str, lanes: Lanes
+        self, block: Block, access: Access, index: str, count: int | str, lanes: Lanes, row: int = 0
     ) -> None:
         """Write the first `count` lanes from `index` on along the innermost axis."""
         kind, size = _memory_kind(access.dtype), access.dtype.itemsize
         if lanes.kind == "i1":
             lanes = lanes.convert("zext", "i8")
-        place = self.stepped(access.place, index, access.strides[-1])
+        place = self.place_of(access, index, row)
         vector = block.vector(kind)
         if access.strides[-1] != size and block.width > 1:
             assert isinstance(count, int)
@@ -143,6 +157,31 @@ class Mover:
         more = function.give(f"icmp ult i64 {following}, {stop}")
         function.line(f"br i1 {more}, label %{head}, label %{done}")
         function.label(done)
+
+    def in_groups(
+        self, start: int | str, stop: int | str, group: int, body: Callable[[str, int], None],
+        has_rest: bool,
+    ) -> None:  # fmt: skip
+        """Call `body` for an index and how many follow on it: groups first, then the rest singly.
+
+        Args:
+            start, stop: From where to where.
+            group: How many make a group.
+            body: Writes what is done; twice where there may be a rest.
+            has_rest: Whether there may be one.
+        """
+        if group == 1:
+            with self.counted(start, stop) as index:
+                body(index, 1)
+            return
+        length = self.function.give(f"sub i64 {stop}, {start}")
+        whole = self.function.give(f"and i64 {length}, {-group}")
+        end = self.function.give(f"add i64 {start}, {whole}")
+        with self.only_if(f"icmp ne i64 {whole}, 0"), self.counted(start, end, group) as index:
+            body(index, group)
+        if has_rest:
+            with self.only_if(f"icmp ult i64 {end}, {stop}"), self.counted(end, stop) as index:
+                body(index, 1)
 
     @contextmanager
     def only_if(self, condition: str) -> Iterator[None]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
@@ -35,6 +35,15 @@ def accumulator_dtype(op: str, kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @final
+class Spot(NamedTuple):
+    """The place of a vector: `count` elements from `index` on, in a row of those done together."""
+
+    index: str
+    count: int | str
+    row: int = 0
+
+
+@final
 @dataclass(slots=True)
 class Sum:
     """A reduction of a loop.
@@ -49,7 +58,7 @@ class Sum:
         size: How many elements the result has.
         pieces: How many sets of accumulators there are, one after another: the loop's pieces, if it
             is cut along an axis that is taken away.
-        variable: The register for lanes along the innermost axis, if that is taken away.
+        is_along: Whether the innermost axis is taken away: then lanes add up in registers.
         is_direct: Whether the whole sum is known after one run of the innermost axis.
     """
 
@@ -61,45 +70,62 @@ class Sum:
     dtype: np.dtype[Any]
     size: int
     pieces: int = 1
-    variable: str = ""
+    is_along: bool = False
     is_direct: bool = False
+    variables: list[str] = field(default_factory=list)  # for each row of those done together
 
     # --- inside the loop -------------------------------------------------------------------------
 
-    def open(self, block: Block) -> None:
-        """Start the lanes along the innermost axis."""
-        if self.variable:
-            Mover(self.function).put(self.variable, self._identity(block))
+    def row_of(self, row: int) -> int:
+        """Which of the sums a row goes into, of the rows that are done together."""
+        return row if self.memory.apart else 0
 
-    def add(self, block: Block, index: str, count: int, lanes: Lanes) -> None:
-        """Take in the `count` elements from `index` on."""
-        mover = Mover(self.function)
-        lanes = cast(lanes, self.result.dtype, self.dtype)
-        if not self.variable:
-            old = mover.load(block, self.memory, index, count)
-            mover.store(block, self.memory, index, count, self._combine(old, lanes))
+    def open(self, block: Block, rows: int) -> None:
+        """Start the lanes along the innermost axis."""
+        if not self.is_along:
             return
-        if count < block.width:
-            lanes = mover.mask(block, count).where(lanes, self._start)
-        old = mover.get(block, self.variable, lanes.kind)
-        mover.put(self.variable, self._combine(old, lanes))
+        kind = f"<{self.width} x {KIND_OF[self.dtype.char]}>"
+        self.variables = [self.function.slot(kind) for _ in range(self.row_of(rows - 1) + 1)]
+        for variable in self.variables:
+            Mover(self.function).put(variable, self._identity(block))
+
+    def add(self, block: Block, spot: Spot, lanes: Sequence[Lanes]) -> None:
+        """Take in lanes that belong to one place; floats are added in pairs before they are wide.
+
+        So most additions work on whole vectors of float32, and rounding errors stay as small.
+        """
+        mover, row = Mover(self.function), self.row_of(spot.row)
+        while len(lanes) > 1:
+            rest = lanes[len(lanes) // 2 * 2 :]
+            lanes = [*map(self._combine, lanes[:-1:2], lanes[1::2]), *rest]
+        wide = cast(lanes[0], self.result.dtype, self.dtype)
+        if not self.is_along:
+            old = mover.load(block, self.memory, spot.index, spot.count, row)
+            mover.store(block, self.memory, spot.index, spot.count, self._combine(old, wide), row)
+            return
+        if isinstance(spot.count, str) or spot.count < block.width:
+            wide = mover.mask(block, spot.count).where(wide, self._start)
+        old = mover.get(block, self.variables[row], wide.kind)
+        mover.put(self.variables[row], self._combine(old, wide))
 
     def close(self, block: Block) -> None:
         """Bring the lanes together, and add that to memory."""
-        if not self.variable:
-            return
+        for row, variable in enumerate(self.variables):
+            self._close(block, variable, row)
+
+    def _close(self, block: Block, variable: str, row: int) -> None:
         mover, width = Mover(self.function), block.width
-        lanes = mover.get(block, self.variable, KIND_OF[self.dtype.char])
+        lanes = mover.get(block, variable, KIND_OF[self.dtype.char])
         while width > 1:
             half = width // 2
             parts = [self._part(lanes, width, half, start) for start in (0, half)]
             lanes = self._combine(*parts)
             width = half
         if self.is_direct:
-            mover.store(lanes.block, self.result, "0", 1, self._narrowed(lanes))
+            mover.store(lanes.block, self.result, "0", 1, self._narrowed(lanes), row)
             return
-        old = mover.load(lanes.block, self.memory, "0", 1)
-        mover.store(lanes.block, self.memory, "0", 1, self._combine(old, lanes))
+        old = mover.load(lanes.block, self.memory, "0", 1, row)
+        mover.store(lanes.block, self.memory, "0", 1, self._combine(old, lanes), row)
 
     def _part(self, lanes: Lanes, width: int, half: int, start: int) -> Lanes:
         block = Block(self.function, half)
