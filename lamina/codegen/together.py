@@ -1,8 +1,8 @@
 """How many rows of a nest, and how many vectors of a row, are done together.
 
 What is added up across rows goes to accumulators in memory, in float64. Added up in float32 for a
-few rows first, it goes there once for all of them. Along a row several vectors are added up first
-likewise. (4096 x 768 summed over rows: 0.9 ms instead of 2.4 on one thread.)
+few rows first, it goes there once for all of them; along a row several vectors are added up first
+likewise. (Gradients of layer_norm, 4096 x 768: 1.3 ms instead of 2.0.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lamina.codegen.pointwise_table import COSTLY
 from lamina.codegen.steps import Loop, Nest, Schedule
 
 MOST: Final = 4
-MOST_WEIGHT: Final = 48
+MOST_WEIGHT: Final = 64
 """Operations on vectors that one turn of a loop may do, so that its code stays short."""
 
 _COSTLY_WEIGHT: Final = 10

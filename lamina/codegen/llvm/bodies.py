@@ -26,6 +26,7 @@ class Body:
         nodes: The nodes, in order.
         loads, stores: The memory of what is read and written.
         sums: The reductions.
+        ahead: So many rows further is what will be read next; 0 where the processor knows.
     """
 
     mover: Mover
@@ -34,9 +35,16 @@ class Body:
     loads: dict[View, Access]
     stores: dict[int, Access]
     sums: Sequence[Sum]
+    ahead: int = 0
 
     def write(self, block: Block, spots: Sequence[Spot]) -> None:
-        """All nodes at some places: neighbouring vectors of a row, in one row or several."""
+        """All nodes at some places: neighbouring vectors of a row, in one row or several.
+
+        Several rows at once are short runs of memory far from each other, which the processor does
+        not see coming: so the next ones are asked for.
+        """
+        rows = 1 + max(spot.row for spot in spots)
+        self.ahead = rows if rows > 1 and spots[0].count == block.width else 0
         loaded: dict[Any, Lanes] = {}
         addends: dict[tuple[int, str, int], list[Lanes]] = {}
         for spot in spots:
@@ -46,9 +54,8 @@ class Body:
                 place = (k, "", row) if entry.is_along else (k, spot.index, row)
                 lanes = self._operand(block, entry.node.operands[0], spot, known, loaded)
                 addends.setdefault(place, []).append(lanes)
-        for (k, index, row), lanes in addends.items():
-            place = index or spots[0].index
-            self.sums[k].add(block, Spot(place, spots[0].count, row), lanes)
+        for (k, index, row), group in addends.items():
+            self.sums[k].add(block, Spot(index or spots[0].index, spots[0].count, row), group)
 
     def _at(self, block: Block, spot: Spot, loaded: dict[Any, Lanes]) -> dict[int, Lanes]:
         """What the nodes give at one place, by value; it is stored where others read it."""
@@ -85,6 +92,8 @@ class Body:
         key = operand, spot.index, row  # what all rows read alike is read once
         if key not in loaded:
             loaded[key] = self.mover.load(block, access, spot.index, spot.count, row)
+            if self.ahead and access.apart and not access.kept:
+                self.mover.prefetch(access, spot.index, row + self.ahead)
         return loaded[key]
 
 

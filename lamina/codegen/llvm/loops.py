@@ -172,10 +172,10 @@ class LoopWriter:
         steps = self._steps(node.results[0], tuple(taken))
         size = result.dtype.itemsize
         wide = tuple(step // size * kind.itemsize for step in steps)
-        kept = [self._kept(node.results[0], each) for each in (kind, result.dtype)]
+        rows = [self._kept(node.results[0], each) for each in (kind, result.dtype)]
         return Sum(
-            self.function, self.width, node, Access(scratch, kind, wide, kept=kept[0]),
-            Access(base, result.dtype, steps, kept=kept[1]), kind, result.size, pieces,
+            self.function, self.width, node, Access(scratch, kind, wide, kept=rows[0]),
+            Access(base, result.dtype, steps, kept=rows[1]), kind, result.size, pieces,
         )  # fmt: skip
 
     def _own_piece(self, scratch: str, nbytes: int) -> str:

@@ -99,6 +99,12 @@ class Mover:
             lanes = block.give(kind, f"call {vector} {name}({given})")
         return _as_bits(lanes, access)
 
+    def prefetch(self, access: Access, index: str, row: int) -> None:
+        """Have an element brought into the cache that will be read soon."""
+        place = self.place_of(access, index, row)
+        self.function.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.function.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
     def _gathered(self, block: Block, access: Access, place: str, count: int) -> Lanes:
         """Elements apart from each other, loaded one by one."""
         kind, step = _memory_kind(access.dtype), access.strides[-1]

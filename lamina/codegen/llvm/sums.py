@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -35,7 +35,8 @@ def accumulator_dtype(op: str, kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @final
-class Spot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Spot:
     """The place of a vector: `count` elements from `index` on, in a row of those done together."""
 
     index: str
