@@ -52,10 +52,45 @@ def test_a_late_name_becomes_the_front_doors_own():
     assert vars(lamina)["kaiser_window"] is found
 
 
-@pytest.mark.parametrize("module", ["lamina", "lamina.errors", "lamina.autograd"])
-def test_dir_shows_late_names(module):
-    program = f"import lamina, {module}; print(*set({module}.__all__) - set(dir({module})))"
+MODULES = "", "errors", "autograd", "nn", "nn.functional", "optim", "explain", "core.blame"
+
+
+@pytest.mark.parametrize("module", [f"lamina.{name}".rstrip(".") for name in MODULES])
+def test_a_module_shows_and_finds_its_late_names(module):
+    program = f"""
+import lamina, {module}
+print(*set({module}.__all__) - set(dir({module})))
+print(*[name for name in dir({module}) if not hasattr({module}, name)])
+"""
     assert run(program) == []
+
+
+def test_files_are_reached_by_attribute():
+    program = """
+import lamina as torch
+print(torch.nn.parameter.Parameter is torch.nn.Parameter)
+print(torch.optim.optimizer.Optimizer is torch.optim.Optimizer)
+print(torch.optim.adam.Adam is torch.optim.Adam)
+print(torch.autograd.function.Function is torch.autograd.Function)
+"""
+    assert run(program) == ["True"] * 4
+
+
+def test_a_small_program_loads_what_it_uses():
+    program = """
+import sys
+import lamina as torch
+from lamina import nn
+model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+nn.functional.mse_loss(model(torch.randn(5, 3)), torch.zeros(5, 2)).backward()
+optimizer.step()
+print(*sys.modules)
+"""
+    loaded = set(run(program))
+    assert "lamina.nn.linear" in loaded
+    unused = ("nn.convolution", "optim.adam", "ops.convolution", "ops.solvers", "codegen.cache")
+    assert not loaded & {f"lamina.{name}" for name in unused}
 
 
 def test_operators_of_a_late_chapter():

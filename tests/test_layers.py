@@ -12,7 +12,7 @@ import pytest
 
 HOUSE = Path(__file__).parents[1] / "lamina"
 LAYERS = [
-    {"errors", "dtypes", "version", "late_names"},
+    {"errors", "dtypes", "version", "late_names", "late_loading"},
     {"devices", "codegen", "data"},
     {"core"},
     {"ops"},

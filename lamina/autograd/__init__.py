@@ -3,8 +3,7 @@
 All but what every backward pass needs is loaded when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lamina.autograd.backward import backward, backward_of, grad
 from lamina.autograd.grad_mode import (
@@ -16,6 +15,7 @@ from lamina.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from lamina.core.saved import SavedTensor
+from lamina.late_loading import late_names
 
 if TYPE_CHECKING:
     from lamina.autograd import (
@@ -60,26 +60,11 @@ __all__ = [
     "variable",
 ]
 
-_FILES = {"anomaly_mode", "forward_ad", "function", "functional", "graph", "profiler", "variable"}
 _HOMES = {
-    "Function": "function",
-    "Variable": "variable",
-    "detect_anomaly": "anomaly_mode",
-    "gradcheck": "gradient_checks",
-    "gradgradcheck": "gradient_checks",
-    "set_detect_anomaly": "anomaly_mode",
+    "lamina.autograd.anomaly_mode": "detect_anomaly set_detect_anomaly",
+    "lamina.autograd.function": "Function",
+    "lamina.autograd.gradient_checks": "gradcheck gradgradcheck",
+    "lamina.autograd.variable": "Variable",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FILES:
-        return import_module(f"lamina.autograd.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'lamina.autograd' has no attribute {name!r}")
-    found = getattr(import_module(f"lamina.autograd.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_FILES = "anomaly_mode forward_ad function functional graph profiler variable"
+__getattr__, __dir__ = late_names(__name__, _HOMES, _FILES)

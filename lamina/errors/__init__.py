@@ -10,14 +10,16 @@ docs/errors.md shows each with a program that meets it.
 # fmt: off
 # ruff: isort: skip_file
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lamina.late_loading import late_names
 
 from .base import Diagnostic, LaminaError, LaminaWarning
 from .index import INDEX
 from .places import Note, Place, render
 
 if TYPE_CHECKING:
+    from .codes import CODES
     from .extras import (
         CaptureError, CaptureWarning, DistributedError, EmptyFile, FileFormatError, MissingExtra,
         NotSupported, ProfilerMisuse, SaveFailed, UnsafeFile,
@@ -59,27 +61,8 @@ if TYPE_CHECKING:
         ResizeRefused, SavedValueModified, ViewOfLeafModified,
     )
 
-    CODES: dict[str, type[Diagnostic]]
-
-_FILES = {name: file for file, names in INDEX.items() for name in names.values()}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "CODES":
-        codes = {code: kind for file in INDEX.values() for code, kind in file.items()}
-        found: Any = {
-            code: __getattr__(codes[code]) for code in sorted(codes, key=lambda code: int(code[1:]))
-        }
-    elif name in _FILES:
-        found = getattr(import_module(f"lamina.errors.{_FILES[name]}"), name)
-    else:
-        raise AttributeError(f"module 'lamina.errors' has no attribute {name!r}")
-    globals()[name] = found  # so that the next time costs nothing
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_HOMES = {f"lamina.errors.{file}": " ".join(names.values()) for file, names in INDEX.items()}
+__getattr__, __dir__ = late_names(__name__, _HOMES | {"lamina.errors.codes": "CODES"})
 
 
 __all__ = [

@@ -10,15 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from lamina.codegen.kernels import convolution as native_convolution
 from lamina.codegen.kernels.serving import serves
+from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import convolution as native_convolution
+else:
+    native_convolution = Later("lamina.codegen.kernels.convolution")
 
 PATCH_ELEMENTS: Final = 1 << 21
 """The most elements of patches gathered at a time."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels import pooling as native_pooling
 from lamina.codegen.kernels.serving import serves
+from lamina.codegen.later import Later
 from lamina.core.call import operation
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.constants import constant_like
 from lamina.ops.halves import in_float
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import pooling as native_pooling
+else:
+    native_pooling = Later("lamina.codegen.kernels.pooling")
 
 LEAST_WORK: Final = 1 << 14
 """From how many elements on machine code is used, if it can be made."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamina.codegen.kernels import pooling as native_pooling
 from lamina.codegen.kernels.serving import serves
+from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.pooling_windows import (
@@ -20,6 +20,11 @@ from lamina.ops.pooling_windows import (
     window_counts,
     windowed,
 )
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import pooling as native_pooling
+else:
+    native_pooling = Later("lamina.codegen.kernels.pooling")
 
 
 def _divisor(

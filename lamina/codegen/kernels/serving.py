@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamina.codegen.llvm import machine
+from lamina.codegen.later import Later
+
+if TYPE_CHECKING:
+    from lamina.codegen.llvm import machine
+else:
+    machine = Later("lamina.codegen.llvm.machine")
 
 
 def serves(work: int, least: int, *arrays: Any) -> bool:

@@ -5,8 +5,9 @@ phrase in the first line, the places that matter, and the repair. Nothing here r
 went wrong, or is about to: so each file is loaded when one of its functions is first called.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lamina.late_loading import late_names
 
 if TYPE_CHECKING:
     from lamina.core.blame.calls import (
@@ -68,35 +69,32 @@ if TYPE_CHECKING:
         warn_of_resize,
     )
 
-_FILES = {
-    "calls": (
+_HOMES = {
+    "lamina.core.blame.calls": (
         "check_derivatives check_devices check_has_values dim_out_of_range kernel_failed "
         "not_a_tensor rule_without_values"
     ),
-    "kept": "check_inference_saved check_nan graph_freed inference_saved saved_value_modified",
-    "leaves": (
+    "lamina.core.blame.kept": (
+        "check_inference_saved check_nan graph_freed inference_saved saved_value_modified"
+    ),
+    "lamina.core.blame.leaves": (
         "check_assigned_data check_assigned_grad check_hook_result check_node_hook_result "
         "deepcopy_of_non_leaf flag_of_non_leaf grad_of_non_leaf hook_without_grad "
         "inference_requires_grad integer_requires_grad non_leaf_optimized numpy_of_requiring "
         "retain_without_grad"
     ),
-    "passes": "check_root_gradient input_without_grad no_graph non_scalar_root unused_input",
-    "words": "INFERENCE_HELP a_name called made_note name_of_object node_place this_place",
-    "writes": (
+    "lamina.core.blame.passes": (
+        "check_root_gradient input_without_grad no_graph non_scalar_root unused_input"
+    ),
+    "lamina.core.blame.words": (
+        "INFERENCE_HELP a_name called made_note name_of_object node_place this_place"
+    ),
+    "lamina.core.blame.writes": (
         "check_inplace check_no_partial_overlap check_out check_out_device check_out_dtype "
         "check_write read_only stale_view warn_of_resize"
     ),
 }
-_HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'lamina.core.blame' has no attribute {name!r}")
-    found = getattr(import_module(f"lamina.core.blame.{_HOMES[name]}"), name)
-    globals()[name] = found  # so that the next time costs nothing
-    return found
-
+__getattr__, __dir__ = late_names(__name__, _HOMES)
 
 __all__ = [
     "INFERENCE_HELP",
