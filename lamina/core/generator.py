@@ -32,6 +32,9 @@ from lamina.core.generator_words import DEFAULT_SEED as DEFAULT_SEED
 # Ranges from here on take 64-bit draws: a 32-bit word modulo them would be visibly uneven.
 _WIDE_RANGE = 2**28
 
+# So many 64-bit numbers do not fit into a first-level cache.
+_FAR_PLACES = 1 << 13
+
 
 @final
 class Generator(Words):
@@ -60,35 +63,35 @@ class Generator(Words):
 
     # ---- real numbers ----
 
-    def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Array:
+    def uniform(
+        self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """Even on [low, high): `rand`, `uniform_`. Real or complex dtype (then for each part)."""
         dtype, wide = floating("uniform", dtype, allow_complex=True)
         if dtype.kind == "c":
             parts_shape = (*np.broadcast_shapes(shape), 2)  # shape may be a bare number
             parts = self.uniform(parts_shape, exact.REAL_OF[dtype.name], low, high)
             return exact.complex_from(parts)
-        if not low <= high:
-            raise RuntimeError(f"uniform_ expects low <= high, but found low={low} > high={high}")
-        number = np.float64 if wide else np.float32
-        with np.errstate(over="ignore"):
-            start, span = float(number(low)), float(number(high) - number(low))
-        if not math.isfinite(span):
-            raise RuntimeError(f"uniform_: high - low does not fit {dtype}: [{low}, {high})")
-        end, again = cast(np.asarray(number(high)), dtype), cast(np.asarray(start), dtype)
+        start, span, end = exact.uniform_limits(float(low), float(high), dtype)
+        out = _room(shape, dtype, out)
+        if self._filled("uniform", out, span, start, end):
+            return out
 
         def block(count: int) -> Array:
             unit = self._doubles(count) if wide else self._singles(count)
             if low == 0 and high == 1 and dtype.itemsize >= 4:
                 return unit
             values = cast(exact.scaled(unit, span, start), dtype)
-            values[values == end] = again  # rounding must not reach the open end
+            values[values == dtype.type(end)] = start  # rounding must not reach the open end
             return values
 
-        return self._fill(shape, dtype, block)
+        return self._fill(out, block)
 
     def normal(
-        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0, *, packed: bool = True
-    ) -> Array:
+        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0,
+        *, packed: bool = True, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """The bell curve: `randn`, `normal_`. For a complex dtype each part has `std / sqrt(2)`.
 
         Fewer than 16 numbers (a complex one counts as two) come one pair at a time, the second
@@ -105,20 +108,23 @@ class Generator(Words):
             real, parts_shape = exact.REAL_OF[dtype.name], (*np.broadcast_shapes(shape), 2)
             parts = self.normal(parts_shape, real, mean, std / math.sqrt(2), packed=packed)
             return exact.complex_from(parts)
-        out = np.empty(shape, dtype)
+        out = _room(shape, dtype, out)
         flat = out.reshape(-1)
         with self._lock:
             if flat.size < 16 or not packed:
                 flat[...] = cast(exact.scaled(self._paired_normals(flat.size), std, mean), dtype)
             else:
-                self._fill_blocks(flat, mean, std, wide)
+                draws = self._machine(flat.size)
+                if draws is None or not draws.fill_normal(out, std, mean):
+                    self._fill_blocks(flat, mean, std, wide)
         return out
 
     def normal_by_pairs(
-        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0
-    ) -> Array:
+        self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """What `normal` puts into a tensor that is not contiguous."""
-        return self.normal(shape, dtype, mean, std, packed=False)
+        return self.normal(shape, dtype, mean, std, packed=False, out=out)
 
     def _fill_blocks(self, flat: Array, mean: float, std: float, wide: bool) -> None:
         """Fills 16 or more normal numbers, by Box-Muller over blocks of 16."""
@@ -139,25 +145,38 @@ class Generator(Words):
         if count and self.kept_normal is not None:
             out[0], self.kept_normal = self.kept_normal, None
             rest = out[1:]
+        if not rest.size:
+            return out
+        if (draws := self._machine(rest.size)) is not None:
+            self.kept_normal = draws.fill_pairs(rest)
+            return out
         pairs = (rest.size + 1) // 2
-        if pairs:
-            first, second = self._doubles(2 * pairs).reshape(-1, 2).T
-            radius = np.sqrt(-2.0 * exact.function("log1p", True)(-second))
-            numbers = exact.polar(radius, 2.0 * math.pi * first).view(np.float64)
-            rest[...] = numbers[: rest.size]
-            if numbers.size != rest.size:
-                self.kept_normal = float(numbers[-1])
+        first, second = self._doubles(2 * pairs).reshape(-1, 2).T
+        radius = np.sqrt(-2.0 * exact.function("log1p", True)(-second))
+        numbers = exact.polar(radius, 2.0 * math.pi * first).view(np.float64)
+        rest[...] = numbers[: rest.size]
+        if numbers.size != rest.size:
+            self.kept_normal = float(numbers[-1])
         return out
 
-    def exponential(self, shape: Shape, dtype: Any, lambd: float = 1.0) -> Array:
+    def exponential(
+        self, shape: Shape, dtype: Any, lambd: float = 1.0, *, out: Array | None = None
+    ) -> Array:
         """Waiting times at a rate lambd > 0: `exponential_`. Floating dtype."""
         dtype, wide = floating("exponential", dtype)
         if not lambd > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-        log1p, scale = exact.function("log1p", wide), -1.0 / lambd
-        return self._fill(shape, dtype, lambda count: scale * log1p(-self._doubles(count)))
+        out = _room(shape, dtype, out)
+        scale = -1.0 / lambd
+        if self._filled("exponential", out, scale):
+            return out
+        log1p = exact.function("log1p", wide)
+        return self._fill(out, lambda count: scale * log1p(-self._doubles(count)))
 
-    def log_normal(self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0) -> Array:
+    def log_normal(
+        self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """exp of a normal number with std > 0, always by pairs: `log_normal_`. Floating dtype."""
         dtype, wide = floating("log_normal", dtype)
         if not std > 0:
@@ -167,9 +186,12 @@ class Generator(Words):
         def block(count: int) -> Array:
             return exp(exact.scaled(self._paired_normals(count), std, mean))
 
-        return self._fill(shape, dtype, block)
+        return self._fill(_room(shape, dtype, out), block)
 
-    def cauchy(self, shape: Shape, dtype: Any, median: float = 0.0, sigma: float = 1.0) -> Array:
+    def cauchy(
+        self, shape: Shape, dtype: Any, median: float = 0.0, sigma: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """median + sigma tan(pi (u - 1/2)), sigma > 0: `cauchy_`. Floating dtype."""
         dtype, wide = floating("cauchy", dtype)
         if not sigma > 0:
@@ -179,7 +201,7 @@ class Generator(Words):
         def block(count: int) -> Array:
             return exact.scaled(tan(math.pi * (self._doubles(count) - 0.5)), sigma, median)
 
-        return self._fill(shape, dtype, block)
+        return self._fill(_room(shape, dtype, out), block)
 
     # ---- whole numbers ----
 
@@ -191,14 +213,37 @@ class Generator(Words):
         first moved inwards to where rounding cannot leave them.
         """
         dtype = np.dtype(dtype)
-        if dtype.name in exact.DIGITS and high - low < 2**64:
+        if dtype.kind in "fV" and high - low < 2**64:
             low, high = exact.representable_bounds(low, high, dtype)
         if low >= high:
             raise RuntimeError(
                 f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
             )
         span = high - low
-        draw = self._pairs if span >= _WIDE_RANGE else self._words
+        return self._whole(np.empty(shape, dtype), span >= _WIDE_RANGE, span, low)
+
+    def random_full(self, shape: Shape, dtype: Any, *, out: Array | None = None) -> Array:
+        """`random_()`: 0 .. the largest of an integer dtype, 0 .. 2**digits of a floating one."""
+        dtype = np.dtype(dtype)
+        if dtype.name in exact.DIGITS:
+            span = 2 ** exact.DIGITS[dtype.name] + 1
+        elif dtype.kind in "iu" and dtype.name not in ("uint16", "uint32", "uint64"):
+            span = int(np.iinfo(dtype).max) + 1
+        elif dtype.kind == "b":
+            span = 2
+        else:
+            raise NotImplementedError(f"random_ not implemented for {dtype}; give it bounds")
+        return self._whole(
+            _room(shape, dtype, out), dtype.name in ("int64", "float64"), span, 0
+        )
+
+    def _whole(self, out: Array, is_wide: bool, span: int, low: int) -> Array:
+        """Words, or 64-bit numbers, modulo `span` (2**64 at most, 2**32 for words), plus `low`."""
+        if out.dtype.char in "ilq" and span < 2**64:
+            task = ("wide", span, low) if is_wide else ("whole", span, 1.0 / span, low)
+            if self._filled(task[0], out, *task[1:]):
+                return out
+        draw = self._pairs if is_wide else self._words
         base = np.uint64(low % 2**64)
 
         def block(count: int) -> Array:
@@ -210,43 +255,41 @@ class Generator(Words):
             values += base
             return values.view(np.int64)
 
-        return self._fill(shape, dtype, block)
+        return self._fill(out, block)
 
-    def random_full(self, shape: Shape, dtype: Any) -> Array:
-        """`random_()`: 0 .. the largest of an integer dtype, 0 .. 2**digits of a floating one."""
-        dtype = np.dtype(dtype)
-        if dtype.name in exact.DIGITS:
-            span = 2 ** exact.DIGITS[dtype.name] + 1
-        elif dtype.kind in "iu" and dtype.name not in ("uint16", "uint32", "uint64"):
-            span = int(np.iinfo(dtype).max) + 1
-        elif dtype.kind == "b":
-            span = 2
-        else:
-            raise NotImplementedError(f"random_ not implemented for {dtype}; give it bounds")
-        draw = self._pairs if dtype.name in ("int64", "float64") else self._words
-        divisor = np.uint64(span)
-        return self._fill(shape, dtype, lambda count: (draw(count) % divisor).view(np.int64))
-
-    def bernoulli(self, p: float | Array, shape: Shape, dtype: Any) -> Array:
-        """1 with probability `p`, else 0: `bernoulli`, `bernoulli_`. Any dtype.
+    def bernoulli(
+        self, p: float | Array, shape: Shape, dtype: Any, value: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
+        """`value` with probability `p`, else 0: `bernoulli`, `bernoulli_`. Any dtype.
 
         Args:
             p: a number, or a floating array that broadcasts to `shape`. A number or a float64
                array is compared with 53-bit uniforms, another array with 24-bit ones.
+            value: what stands for 1, in the dtype.
         """
         dtype = np.dtype(dtype)
-        if not np.all((p >= 0) & (p <= 1)):
+        if not exact.are_chances(p):
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        out = _room(shape, dtype, out)
         if not isinstance(p, np.ndarray):
-            return self._fill(shape, dtype, lambda count: self._doubles(count) < p)
-        chance, wide = np.broadcast_to(p, shape), floating("bernoulli", p.dtype)[1]
+            if self._filled("chosen", out, p, value if dtype.kind == "f" else int(value)):
+                return out
+            one = dtype.type(value)
+            return self._fill(out, lambda count: (self._doubles(count) < p) * one)
+        chance, wide = np.broadcast_to(p, out.shape), floating("bernoulli", p.dtype)[1]
         if not wide:
-            chance = chance.astype(np.float32)
+            chance = chance.astype(np.float32, copy=False)
         with self._lock:
-            unit = (self._doubles if wide else self._singles)(chance.size)
-        return (unit.reshape(shape) < chance).astype(dtype)
+            draws = self._machine(out.size)
+            if draws is None or not draws.fill_by("chosen_by", out, chance):
+                unit = (self._doubles if wide else self._singles)(out.size)
+                out[...] = unit.reshape(out.shape) < chance
+        return out
 
-    def geometric(self, shape: Shape, dtype: Any, p: float) -> Array:
+    def geometric(
+        self, shape: Shape, dtype: Any, p: float, *, out: Array | None = None
+    ) -> Array:
         """Trials up to the first success: `geometric_`. Integer or floating dtype."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -255,26 +298,33 @@ class Generator(Words):
         def block(count: int) -> Array:
             return np.ceil(log(self._doubles(count)) / scale)
 
-        return self._fill(shape, np.dtype(dtype), block)
+        return self._fill(_room(shape, np.dtype(dtype), out), block)
 
     def permutation(self, n: int) -> Array:
         """0 .. n - 1 (int64) in random order: `randperm`."""
         if not 0 <= n < 2**31:
             raise RuntimeError(f"randperm: n must be from 0 to 2**31 - 1, but got {n}")
-        draws = max(n - 1, 0)
+        if n < 2:
+            return np.arange(n, dtype=np.int64)
+        # Half as many bytes wait for half as long to be moved.
+        order = np.arange(n, dtype=np.int64 if n < _FAR_PLACES else np.int32)
+        if n < 2**32 // 20 and self._filled("swap_places", order[:-1]):
+            return order.astype(np.int64, copy=False)
         with self._lock:
-            words = self._words(draws) if n < 2**32 // 20 else self._pairs(draws)
-        target = np.arange(n, dtype=np.int64)
-        target[:draws] += (words % np.arange(n, 1, -1, dtype=np.uint64)[:draws]).view(np.int64)
-        return exact.swap_in_order(target)
+            words = self._words(n - 1) if n < 2**32 // 20 else self._pairs(n - 1)
+        ahead = words % np.arange(n, 1, -1, dtype=np.uint64)
+        return exact.swapped_in_order(ahead.view(np.int64))
 
     def whole(self, shape: Shape, dtype: Any, low: int, high: int) -> Array:
         """`integers`, its arguments in the order that all distributions share."""
         return self.integers(low, high, shape, dtype)
 
-    def chosen(self, shape: Shape, dtype: Any, p: float | Array) -> Array:
+    def chosen(
+        self, shape: Shape, dtype: Any, p: float | Array, value: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
         """`bernoulli`, its arguments in the order that all distributions share."""
-        return self.bernoulli(p, shape, dtype)
+        return self.bernoulli(p, shape, dtype, value, out=out)
 
     def shuffled(self, shape: tuple[int], dtype: Any) -> Array:
         """`permutation`, its arguments in the order that all distributions share."""
@@ -291,13 +341,13 @@ class Generator(Words):
         """
         probs = np.asarray(probs)
         exact.check_multinomial(probs, num_samples, replacement)
-        rows = np.atleast_2d(probs)
+        rows = probs.reshape(-1, probs.shape[-1])
         if not replacement or num_samples == 1:
             # weight / exponential is largest at k with probability weight[k].
             with np.errstate(divide="ignore", invalid="ignore"):
                 race = rows / self.exponential(rows.shape, rows.dtype)
             if num_samples == 1:
-                picks = np.argmax(race, axis=1)[:, None]
+                picks = race.argmax(axis=1)
             else:
                 picks = np.argsort(-race, axis=1, kind="stable")[:, :num_samples].copy()
         else:
@@ -306,6 +356,11 @@ class Generator(Words):
             picks = exact.search_sorted_rows(rows, unit)
         shaped: Array = picks.reshape(*probs.shape[:-1], num_samples)
         return shaped
+
+
+def _room(shape: Shape, dtype: np.dtype[Any], out: Array | None) -> Array:
+    """Where numbers go: the array that is there already, or a new one."""
+    return np.empty(shape, dtype) if out is None else out
 
 
 def _from_state(state: Array) -> Generator:

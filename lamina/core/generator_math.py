@@ -7,12 +7,15 @@ expression, and the last bit is part of the answer.
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
+
+from lamina.codegen import cephes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -113,6 +116,7 @@ def seed_number(seed: int) -> int:
     return seed % 2**64
 
 
+@functools.lru_cache(64)
 def floating(op: str, dtype: Any, *, allow_complex: bool = False) -> tuple[np.dtype[Any], bool]:
     """`dtype` as NumPy's object, and whether it is computed from 53-bit uniforms.
 
@@ -125,8 +129,34 @@ def floating(op: str, dtype: Any, *, allow_complex: bool = False) -> tuple[np.dt
     raise NotImplementedError(f'"{op}" not implemented for {dtype}; use a floating dtype')
 
 
+@functools.lru_cache(64)
+def uniform_limits(low: float, high: float, dtype: np.dtype[Any]) -> tuple[float, float, float]:
+    """Where numbers of [low, high) start, how wide the range is, and its end as `dtype` has it.
+
+    Raises:
+        RuntimeError: the range is empty, or does not fit.
+    """
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects low <= high, but found low={low} > high={high}")
+    number = np.float64 if dtype.name == "float64" else np.float32
+    with np.errstate(over="ignore"):
+        start, span = float(number(low)), float(number(high) - number(low))
+    if not math.isfinite(span):
+        raise RuntimeError(f"uniform_: high - low does not fit {dtype}: [{low}, {high})")
+    return start, span, float(cast(np.asarray(number(high)), dtype))
+
+
+def are_chances(p: float | Array) -> bool:
+    """Whether a number, or each of an array, is from 0 to 1."""
+    if isinstance(p, np.ndarray):
+        return bool(p.min(initial=0) >= 0 and p.max(initial=0) <= 1)
+    return 0 <= p <= 1
+
+
 def cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """`values` in `dtype`; 16-bit floats by way of float32, as C++ casts them."""
+    if values.dtype is dtype or values.dtype == dtype:
+        return values
     with np.errstate(over="ignore", invalid="ignore"):  # C++ makes these infinite in silence
         if dtype.name in ("float16", "bfloat16"):
             values = values.astype(np.float32)
@@ -234,22 +264,6 @@ def box_muller_double(unit: Array, mean: float, std: float) -> Array:
 # + and *, so unlike np.log and np.sin the result is the same on every machine.
 
 
-def _float32(*numbers: float) -> tuple[float, ...]:
-    return tuple(float(np.float32(number)) for number in numbers)
-
-
-_LOG = _float32(
-    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-)  # fmt: skip
-_SIN = _float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS = _float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-# log 2 in two parts, pi/4 in three: the first ones so short that their products are exact.
-_LOG_2_HIGH, _LOG_2_LOW = _float32(0.693359375, -2.12194440e-4)
-_QUARTER_PI = _float32(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
-_SQRT_HALF, _TWO_PI, _PER_QUARTER_PI = _float32(math.sqrt(0.5), 2 * math.pi, 4 / math.pi)
-
-
 def box_muller_single(unit: Array, mean: float, std: float) -> Array:
     """Normal float32 from float32 uniforms, in blocks of 16 (8 radii, then 8 angles)."""
     blocks = unit.reshape(-1, 2, 8)
@@ -257,9 +271,9 @@ def box_muller_single(unit: Array, mean: float, std: float) -> Array:
     radius = np.sqrt(-2.0 * _log(1.0 - blocks[:, 0].ravel().astype(np.float64), step))
     step.round(radius)
     angle = blocks[:, 1].ravel().astype(np.float64)
-    sine, cosine = _sin_cos(step.fused(angle, _TWO_PI), step)
+    sine, cosine = _sin_cos(step.fused(angle, cephes.TWO_PI), step)
     out = np.empty((unit.size // 16, 2, 8), np.float32)
-    mean, std = _float32(mean, std)
+    mean, std = float(np.float32(mean)), float(np.float32(std))
     for column, wave in enumerate((cosine, sine)):
         out[:, column] = step.fused(step.fused(wave, radius), std, mean).reshape(-1, 8)
     return out.ravel()
@@ -297,29 +311,30 @@ class _Steps:
 def _log(x: Array, step: _Steps) -> Array:
     """Natural logarithm of float32 numbers in (0, 1]."""
     fraction, exponent = np.frexp(x)
-    small = fraction < _SQRT_HALF
+    small = fraction < cephes.SQRT_HALF
     power = np.subtract(exponent, small, dtype=np.float64)
     x = np.where(small, fraction + fraction, fraction) - 1.0
     square = step.fused(x.copy(), x)
-    y = step.fused(step.polynomial(x, _LOG), x)
-    step.fused(y, square, step.fused(power.copy(), _LOG_2_LOW))
+    high, low = cephes.LOG_2
+    y = step.fused(step.polynomial(x, cephes.LOG), x)
+    step.fused(y, square, step.fused(power.copy(), low))
     step.round(np.subtract(y, 0.5 * square, out=y))
     step.round(np.add(x, y, out=x))
-    return step.fused(power, _LOG_2_HIGH, x)
+    return step.fused(power, high, x)
 
 
 def _sin_cos(x: Array, step: _Steps) -> tuple[Array, Array]:
     """Sine and cosine of float32 numbers from 0 to 2 pi."""
-    octant = step.fused(x.copy(), _PER_QUARTER_PI).astype(np.int32)
+    octant = step.fused(x.copy(), cephes.PER_QUARTER_PI).astype(np.int32)
     octant = (octant + 1) & ~1
     turns = octant.astype(np.float64)
-    for part in _QUARTER_PI:
+    for part in cephes.QUARTER_PI:
         step.round(np.subtract(x, turns * part, out=x))
     square = step.fused(x.copy(), x)
-    cosine = step.fused(step.polynomial(square, _COS), square)
+    cosine = step.fused(step.polynomial(square, cephes.COS), square)
     step.fused(cosine, square, -0.5 * square)
     step.round(np.add(cosine, 1.0, out=cosine))
-    sine = step.fused(step.polynomial(square, _SIN), square)
+    sine = step.fused(step.polynomial(square, cephes.SIN), square)
     step.fused(sine, x, x)
     swap = (octant & 2) != 0
     sine, cosine = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
@@ -330,8 +345,27 @@ def _sin_cos(x: Array, step: _Steps) -> tuple[Array, Array]:
 
 # ---- shuffling ----
 
+_FEW_SWAPS = 500  # up to here Python's loop is faster
 
-def swap_in_order(target: Array) -> Array:
+
+def swapped_in_order(ahead: Array) -> Array:
+    """0 .. n - 1 after swapping place i with the one `ahead[i]` (int64) further, for i = 0, 1, ...
+
+    The last place has nothing to be swapped with, so `ahead` has n - 1 numbers.
+    """
+    n = ahead.size + 1
+    if n <= _FEW_SWAPS:
+        order = list(range(n))
+        for place, distance in enumerate(ahead.tolist()):
+            other = place + distance
+            order[place], order[other] = order[other], order[place]
+        return np.array(order, np.int64)
+    target = np.arange(n, dtype=np.int64)
+    target[:-1] += ahead
+    return _swapped_by_pointers(target)
+
+
+def _swapped_by_pointers(target: Array) -> Array:
     """0 .. n - 1 after swapping places i and target[i] (int64, >= i) for i = 0, 1, ...
 
     The loop of swaps without the loop. Place i, once swapped, is never touched again, so the
@@ -377,13 +411,13 @@ def check_multinomial(probs: Array, num_samples: int, replacement: bool) -> None
             f"multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement"
             f" ({num_samples} > {probs.shape[-1]}); pass replacement=True"
         )
-    weights = probs.astype(np.float64)
-    if not np.all(np.isfinite(weights) & (weights >= 0)):
+    largest = probs.max(axis=-1, initial=0)  # NaN, if there is one
+    if not (probs.min(initial=0) >= 0 and largest.max(initial=0) < math.inf):
         raise RuntimeError(
             "invalid multinomial distribution: probability tensor contains either `inf`, `nan` or"
             " element < 0"
         )
-    if not np.all(weights.sum(axis=-1) > 0):
+    if not (largest > 0).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 

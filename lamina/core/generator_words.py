@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 
+from lamina.codegen.later import Later, is_available
 from lamina.core import generator_math as exact
 from lamina.core.generator_math import Array, cast
+
+if TYPE_CHECKING:
+    from lamina.codegen.kernels import random as kernels
+else:
+    kernels = Later("lamina.codegen.kernels.random")
 
 Shape = int | tuple[int, ...]
 
@@ -18,18 +24,43 @@ DEFAULT_SEED = 67280421310721
 # Words worked on at a time, a multiple of 16: the temporaries then stay in a cache, and just below
 # the 128 KiB from which the allocator asks the system each time.
 CHUNK = 16320
+LARGE: Final = 1 << 15
+"""So many numbers take NumPy about a millisecond: then machine code is worth its loading."""
+
+OFTEN: Final = 256
+"""So many calls are worth it too, however few numbers they ask for."""
+
 _LOW_24, _LOW_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
 _HIGH_HALF = np.uint64(32)
+
+
+@final
+class _Usage:
+    """How often numbers were drawn, by all streams of the process."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def is_worth_machine_code(self, count: int) -> bool:
+        """Whether to load it for a stream that is asked for `count` numbers."""
+        self._calls += 1
+        return (count >= LARGE or self._calls >= OFTEN) and is_available()
+
+
+_usage: Final = _Usage()
 
 
 class Words:
     """A source of words with a state: the part of `Generator` that knows of no distribution."""
 
-    __slots__ = ("_engine", "_fresh", "_lock", "_next_single", "_seed", "kept_normal")
+    __slots__ = (
+        "_draws", "_engine", "_fresh", "_lock", "_next_single", "_seed", "kept_normal",
+    )  # fmt: skip
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = threading.Lock()
         self._engine: np.random.MT19937 | None = None
+        self._draws: kernels.Draws | None = None
         self.manual_seed(seed)
 
     @property
@@ -108,22 +139,45 @@ class Words:
         words = self._words(2 * count)
         return words[0::2] << _HIGH_HALF | words[1::2]
 
+    def _machine(self, count: int) -> kernels.Draws | None:
+        """What makes `count` numbers by machine code; None if that is not there, or not worth it.
+
+        Whoever gets it draws: the stream is not fresh any more.
+        """
+        draws = self._draws
+        if draws is None:
+            if not _usage.is_worth_machine_code(count):
+                return None
+            draws = self._draws = kernels.Draws(self._bits)
+        if count:
+            self._fresh = False
+        return draws
+
     def _singles(self, count: int) -> Array:
         """float32 in [0, 1), from the low 24 bits of a word."""
+        if (draws := self._machine(count)) is not None:
+            return draws.units(count, np.float32)
         # int32 turns into float32 several times faster than uint64 does.
         low = (self._words(count) & _LOW_24).astype(np.int32)
         return np.multiply(low, np.float32(2.0**-24), dtype=np.float32)
 
     def _doubles(self, count: int) -> Array:
         """float64 in [0, 1), from the low 53 bits of a pair."""
+        if (draws := self._machine(count)) is not None:
+            return draws.units(count, np.float64)
         return (self._pairs(count) & _LOW_53).astype(np.int64) * 2.0**-53
 
-    def _fill(self, shape: Shape, dtype: np.dtype[Any], block: Callable[[int], Array]) -> Array:
-        """An array of `block(count)` after `block(count)`, cast to `dtype`."""
-        out = np.empty(shape, dtype)
+    def _fill(self, out: Array, block: Callable[[int], Array]) -> Array:
+        """`block(count)` after `block(count)` into an array, cast to its dtype."""
         flat = out.reshape(-1)
         with self._lock:
             for start in range(0, flat.size, CHUNK):
                 piece = flat[start : start + CHUNK]
-                piece[...] = cast(block(piece.size), dtype)
+                piece[...] = cast(block(piece.size), out.dtype)
         return out
+
+    def _filled(self, task: str, out: Array, *parameters: float) -> bool:
+        """Fill an array by a task of machine code, where that is worth it; says whether it was."""
+        with self._lock:
+            draws = self._machine(out.size)
+            return draws is not None and draws.fill(task, out, *parameters)
