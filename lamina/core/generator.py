@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
+from lamina.core import generator_choices as choices
 from lamina.core import generator_math as exact
 from lamina.core.generator_math import Array, cast, floating
 from lamina.core.generator_words import CHUNK, Shape, Words
@@ -73,9 +74,10 @@ class Generator(Words):
             parts_shape = (*np.broadcast_shapes(shape), 2)  # shape may be a bare number
             parts = self.uniform(parts_shape, exact.REAL_OF[dtype.name], low, high)
             return exact.complex_from(parts)
-        start, span, end = exact.uniform_limits(float(low), float(high), dtype)
-        out = _room(shape, dtype, out)
-        if self._filled("uniform", out, span, start, end):
+        span, start, end = limits = exact.uniform_limits(float(low), float(high), dtype)
+        if out is None:
+            out = np.empty(shape, dtype)
+        if self._filled("uniform", out, limits):
             return out
 
         def block(count: int) -> Array:
@@ -108,15 +110,17 @@ class Generator(Words):
             real, parts_shape = exact.REAL_OF[dtype.name], (*np.broadcast_shapes(shape), 2)
             parts = self.normal(parts_shape, real, mean, std / math.sqrt(2), packed=packed)
             return exact.complex_from(parts)
-        out = _room(shape, dtype, out)
-        flat = out.reshape(-1)
+        if out is None:
+            out = np.empty(shape, dtype)
+        count = out.size
         with self._lock:
-            if flat.size < 16 or not packed:
-                flat[...] = cast(exact.scaled(self._paired_normals(flat.size), std, mean), dtype)
+            if count < 16 or not packed:
+                pairs = cast(exact.scaled(self._paired_normals(count), std, mean), dtype)
+                out[...] = pairs.reshape(out.shape)
             else:
-                draws = self._machine(flat.size)
+                draws = self._machine(count)
                 if draws is None or not draws.fill_normal(out, std, mean):
-                    self._fill_blocks(flat, mean, std, wide)
+                    self._fill_blocks(out.reshape(-1), mean, std, wide)
         return out
 
     def normal_by_pairs(
@@ -168,7 +172,7 @@ class Generator(Words):
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
         out = _room(shape, dtype, out)
         scale = -1.0 / lambd
-        if self._filled("exponential", out, scale):
+        if self._filled("exponential", out, (scale,)):
             return out
         log1p = exact.function("log1p", wide)
         return self._fill(out, lambda count: scale * log1p(-self._doubles(count)))
@@ -233,15 +237,16 @@ class Generator(Words):
             span = 2
         else:
             raise NotImplementedError(f"random_ not implemented for {dtype}; give it bounds")
-        return self._whole(
-            _room(shape, dtype, out), dtype.name in ("int64", "float64"), span, 0
-        )
+        return self._whole(_room(shape, dtype, out), dtype.name in ("int64", "float64"), span, 0)
 
     def _whole(self, out: Array, is_wide: bool, span: int, low: int) -> Array:
         """Words, or 64-bit numbers, modulo `span` (2**64 at most, 2**32 for words), plus `low`."""
         if out.dtype.char in "ilq" and span < 2**64:
-            task = ("wide", span, low) if is_wide else ("whole", span, 1.0 / span, low)
-            if self._filled(task[0], out, *task[1:]):
+            if is_wide:
+                is_filled = self._filled("wide", out, (span, low))
+            else:
+                is_filled = self._filled("whole", out, (span, 1.0 / span, low))
+            if is_filled:
                 return out
         draw = self._pairs if is_wide else self._words
         base = np.uint64(low % 2**64)
@@ -257,29 +262,37 @@ class Generator(Words):
 
         return self._fill(out, block)
 
-    def bernoulli(
-        self, p: float | Array, shape: Shape, dtype: Any, value: float = 1.0,
-        *, out: Array | None = None,
-    ) -> Array:  # fmt: skip
-        """`value` with probability `p`, else 0: `bernoulli`, `bernoulli_`. Any dtype.
+    def bernoulli(self, p: float | Array, shape: Shape, dtype: Any) -> Array:
+        """1 with probability `p`, else 0: `bernoulli`, `bernoulli_`. Any dtype.
 
         Args:
             p: a number, or a floating array that broadcasts to `shape`. A number or a float64
                array is compared with 53-bit uniforms, another array with 24-bit ones.
-            value: what stands for 1, in the dtype.
         """
-        dtype = np.dtype(dtype)
+        return self.chosen(shape, np.dtype(dtype), p)
+
+    def chosen(
+        self, shape: Shape, dtype: np.dtype[Any], p: float | Array, value: float = 1.0,
+        *, out: Array | None = None,
+    ) -> Array:  # fmt: skip
+        """`bernoulli`, its arguments in the order that all distributions share.
+
+        Args:
+            value: what stands for 1 where `p` is a number: one that the dtype has.
+        """
         if not exact.are_chances(p):
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-        out = _room(shape, dtype, out)
+        if out is None:
+            out = np.empty(shape, dtype)
         if not isinstance(p, np.ndarray):
-            if self._filled("chosen", out, p, value if dtype.kind == "f" else int(value)):
+            if self._filled("chosen", out, (p, value if dtype.kind == "f" else int(value))):
                 return out
             one = dtype.type(value)
             return self._fill(out, lambda count: (self._doubles(count) < p) * one)
-        chance, wide = np.broadcast_to(p, out.shape), floating("bernoulli", p.dtype)[1]
-        if not wide:
-            chance = chance.astype(np.float32, copy=False)
+        wide = floating("bernoulli", p.dtype)[1]
+        chance = p if wide else p.astype(np.float32, copy=False)
+        if chance.shape != out.shape:
+            chance = np.broadcast_to(chance, out.shape)
         with self._lock:
             draws = self._machine(out.size)
             if draws is None or not draws.fill_by("chosen_by", out, chance):
@@ -287,9 +300,7 @@ class Generator(Words):
                 out[...] = unit.reshape(out.shape) < chance
         return out
 
-    def geometric(
-        self, shape: Shape, dtype: Any, p: float, *, out: Array | None = None
-    ) -> Array:
+    def geometric(self, shape: Shape, dtype: Any, p: float, *, out: Array | None = None) -> Array:
         """Trials up to the first success: `geometric_`. Integer or floating dtype."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -308,23 +319,16 @@ class Generator(Words):
             return np.arange(n, dtype=np.int64)
         # Half as many bytes wait for half as long to be moved.
         order = np.arange(n, dtype=np.int64 if n < _FAR_PLACES else np.int32)
-        if n < 2**32 // 20 and self._filled("swap_places", order[:-1]):
+        if n < 2**32 // 20 and self._filled("swap_places", order[:-1], ()):
             return order.astype(np.int64, copy=False)
         with self._lock:
             words = self._words(n - 1) if n < 2**32 // 20 else self._pairs(n - 1)
         ahead = words % np.arange(n, 1, -1, dtype=np.uint64)
-        return exact.swapped_in_order(ahead.view(np.int64))
+        return choices.swapped_in_order(ahead.view(np.int64))
 
     def whole(self, shape: Shape, dtype: Any, low: int, high: int) -> Array:
         """`integers`, its arguments in the order that all distributions share."""
         return self.integers(low, high, shape, dtype)
-
-    def chosen(
-        self, shape: Shape, dtype: Any, p: float | Array, value: float = 1.0,
-        *, out: Array | None = None,
-    ) -> Array:  # fmt: skip
-        """`bernoulli`, its arguments in the order that all distributions share."""
-        return self.bernoulli(p, shape, dtype, value, out=out)
 
     def shuffled(self, shape: tuple[int], dtype: Any) -> Array:
         """`permutation`, its arguments in the order that all distributions share."""
@@ -340,7 +344,7 @@ class Generator(Words):
             (num_samples,) or (rows, num_samples).
         """
         probs = np.asarray(probs)
-        exact.check_multinomial(probs, num_samples, replacement)
+        choices.check_multinomial(probs, num_samples, replacement)
         rows = probs.reshape(-1, probs.shape[-1])
         if not replacement or num_samples == 1:
             # weight / exponential is largest at k with probability weight[k].
@@ -353,7 +357,7 @@ class Generator(Words):
         else:
             with self._lock:
                 unit = self._doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
-            picks = exact.search_sorted_rows(rows, unit)
+            picks = choices.search_sorted_rows(rows, unit)
         shaped: Array = picks.reshape(*probs.shape[:-1], num_samples)
         return shaped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 import numpy as np
 
@@ -176,8 +176,10 @@ class Words:
                 piece[...] = cast(block(piece.size), out.dtype)
         return out
 
-    def _filled(self, task: str, out: Array, *parameters: float) -> bool:
+    def _filled(self, task: str, out: Array, parameters: tuple[float, ...]) -> bool:
         """Fill an array by a task of machine code, where that is worth it; says whether it was."""
         with self._lock:
-            draws = self._machine(out.size)
-            return draws is not None and draws.fill(task, out, *parameters)
+            draws = self._draws
+            if draws is None or self._fresh:
+                draws = self._machine(out.size)
+            return draws is not None and draws.fill(task, out, parameters)

@@ -182,6 +182,29 @@ def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
     return target
 
 
+def is_filled_directly(target: Tensor, name: str) -> bool:
+    """Whether values that depend on nothing may be written where the old ones lie, unrecorded.
+
+    Whoever does so calls `note_written`. Elsewhere `replace_values` is the way.
+
+    Raises:
+        LaminaError: If the tensor must not be changed in place now.
+    """
+    array = target._array
+    kind = array.dtype
+    if (
+        door.is_watched
+        or array.__class__ is not np.ndarray
+        or (kind is not FLOAT32 and kind is not FLOAT64)
+        or not array.flags.c_contiguous
+        or not array.flags.writeable
+        or (state.grad_enabled and target.requires_grad)
+    ):
+        return False
+    blame.check_inplace(name, target, False)
+    return True
+
+
 # Filling by these has several forms, of which PyTorch numbers the nodes.
 _OVERWRITING: Final = {"random": "RandomBackward2", "bernoulli": "BernoulliBackward2"}
 

@@ -11,6 +11,7 @@ import numpy as np
 from lamina import errors
 from lamina.core import generator as streams
 from lamina.core.blame.words import this_place
+from lamina.core.generator_math import are_chances
 from lamina.core.modes import door, state
 from lamina.core.streams import stream_of
 from lamina.core.tensor import Tensor
@@ -33,10 +34,11 @@ def draw(
 def _drawn(function: Any, shape: tuple[int, ...], kind: Any, place: device, args: Any) -> Any:
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
+    if place is CPU:
+        return function(shape, kind, *args)
     if place.type == "meta":
         return backend_of(place).empty(shape, kind)
-    array = function(shape, kind, *args)
-    return array if place is CPU else backend_of(place).constant(array)
+    return backend_of(place).constant(function(shape, kind, *args))
 
 
 def draw_like(method: str, generator: Any, model: Any, kind: Any, place: device, *args: Any) -> Any:
@@ -44,6 +46,8 @@ def draw_like(method: str, generator: Any, model: Any, kind: Any, place: device,
 
     A transposed array gets the numbers that it would get untransposed, as in PyTorch.
     """
+    if model.__class__ is np.ndarray and model.flags.c_contiguous:
+        return draw(method, generator, model.shape, kind, place, *args)
     steps = model.strides
     order = sorted(range(model.ndim), key=lambda axis: -steps[axis])
     if model.flags.c_contiguous or 0 in steps or order == list(range(model.ndim)):
@@ -178,7 +182,7 @@ def probabilities(p: Any) -> Any:
         return 0.5
     else:
         chance = to_device(p._array, CPU)
-        bad = bool(((chance < 0) | (chance > 1) | (chance != chance)).any())
+        bad = not are_chances(chance)
     if bad:
         raise errors.InvalidArgument(
             f"bernoulli expects p >= 0 and p <= 1, got {p}" if not isinstance(p, Tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.tensor import wrap
 from lamina.core.warning import warn
+from lamina.devices import device_of
 from lamina.ops.choices import change_by
 from lamina.ops.draws import draw, draw_like
 from lamina.ops.pointwise import mul
@@ -29,25 +31,36 @@ def _check_probability(p: float) -> None:
         )
 
 
-def _kept(input: Any, p: float, features: bool) -> Any:
-    """1 where an element (or a channel of a sample) is kept, 0 where it is dropped."""
+def _kept(input: Any, p: float, features: bool, value: float = 1.0) -> Any:
+    """`value` where an element (or a channel of a sample) is kept, 0 where it is dropped."""
     array = input._array
     if not features:
-        return wrap(draw_like("chosen", None, array, array.dtype, input.device, 1 - p), None)
+        kind, place = array.dtype, device_of(array)
+        return wrap(draw_like("chosen", None, array, kind, place, 1 - p, value), None)
     if array.ndim < 2:
         raise errors.InvalidArgument("Feature dropout requires at least 2 dimensions in the input")
     shape = (*array.shape[:2], *[1] * (array.ndim - 2))
-    return wrap(draw("chosen", None, shape, array.dtype, input.device, 1 - p), None)
+    return wrap(draw("chosen", None, shape, array.dtype, input.device, 1 - p, value), None)
+
+
+@functools.lru_cache(64)
+def _factor(p: float, kind: np.dtype[Any]) -> float:
+    """1 / (1 - p), as the dtype has it."""
+    return float(kind.type(1) / kind.type(1 - p))
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool = False) -> Any:
     """Zeros with probability `p`; what is kept is scaled so that the expected sum stays."""
     _check_probability(p)
-    if p == 0 or not training or not input._array.size:
+    array = input._array
+    if p == 0 or not training or not array.size:
         return input
-    kept = _kept(input, p, features) if p < 1 else wrap(np.zeros_like(input._array), None)
-    if p < 1:
-        kept = kept / (1 - p)
+    if p == 1:
+        kept = wrap(np.zeros_like(array), None)
+    elif array.dtype.char in "fd":
+        kept = _kept(input, p, features, _factor(float(p), array.dtype))
+    else:
+        kept = _kept(input, p, features) / (1 - p)
     return change_by(mul, input, kept) if inplace else mul(input, kept)
 
 

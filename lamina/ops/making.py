@@ -32,8 +32,13 @@ def place_of_device(where: Any) -> device:
 
 def size_of(size: Sequence[Any]) -> tuple[int, ...]:
     """The shape that `*size` means: numbers, or one sequence of them. Negative lengths raise."""
-    if len(size) == 1 and isinstance(size[0], list | tuple):
+    if len(size) == 1 and isinstance(size[0], (list, tuple)):
         size = size[0]
+    for length in size:
+        if length.__class__ is not int or length < 0:
+            break
+    else:
+        return tuple(size)
     try:
         shape = tuple(int(length.__index__()) for length in size)
     except (AttributeError, TypeError):

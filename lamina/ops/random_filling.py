@@ -6,13 +6,20 @@ from typing import Any
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.core.inplace import replace_values
+from lamina.core.inplace import is_filled_directly, note_written, replace_values
 from lamina.core.tensor import Tensor
-from lamina.ops.draws import check_std, draw_integers, draw_like, probabilities
+from lamina.devices import CPU
+from lamina.ops.draws import check_std, draw_integers, draw_like, probabilities, source_of
 
 
 def _fill(self: Tensor, name: str, method: str, generator: Any, *args: Any) -> Tensor:
-    array = draw_like(method, generator, self._array, self._array.dtype, self.device, *args)
+    array = self._array
+    if is_filled_directly(self, name):
+        draw = getattr(source_of(generator, CPU), method)
+        draw(array.shape, array.dtype, *args, out=array)
+        note_written(self)
+        return self
+    array = draw_like(method, generator, array, array.dtype, self.device, *args)
     return replace_values(self, array, name)
 
 

@@ -44,7 +44,7 @@ class Draws:
         self._words_at = address_of(self._words)
         self._kept = ctypes.c_double()
 
-    def fill(self, name: str, out: Any, *parameters: float) -> bool:
+    def fill(self, name: str, out: Any, parameters: tuple[float, ...]) -> bool:
         """Fill an array by a task, if there is one for its dtype; says whether there is.
 
         Args:
@@ -53,14 +53,15 @@ class Draws:
             parameters: What the task wants.
         """
         task = task_of(name, out.dtype.char)
-        if task is not None:
-            self._fill(task, address_of(out), out.size, parameters)
-        return task is not None
+        if task is None:
+            return False
+        self._fill(task, address_of(out), out.size, parameters)
+        return True
 
-    def units(self, count: int, dtype: Any) -> Any:
+    def units(self, count: int, dtype: Any) -> np.ndarray[Any, np.dtype[Any]]:
         """An array of numbers in [0, 1), float32 or float64."""
         out = np.empty(count, dtype)
-        self.fill("uniform", out, 1.0, 0.0, 2.0)  # the high end is never reached
+        self.fill("uniform", out, (1.0, 0.0, 2.0))  # the high end is never reached
         return out
 
     def fill_normal(self, out: Any, std: float, mean: float) -> bool:
@@ -86,15 +87,14 @@ class Draws:
         Returns:
             The one of the last pair that is left over, if one is.
         """
-        task = task_of("normal_pairs", "d")
-        self._fill(task, address_of(out), out.size, (ctypes.addressof(self._kept),))
+        self.fill("normal_pairs", out, (ctypes.addressof(self._kept),))
         return self._kept.value if out.size % 2 else None
 
     def fill_by(self, name: str, out: Any, other: Any) -> bool:
         """`fill`, where the task reads an array of the same shape and dtype."""
         if other.dtype is not out.dtype or not other.flags.c_contiguous:
             return False
-        return self.fill(name, out, address_of(other))
+        return self.fill(name, out, (address_of(other),))
 
     def _fill(self, task: Task, out: int, count: int, parameters: tuple[float, ...]) -> None:
         if count * task.words > FEW - task.words:

@@ -52,7 +52,11 @@ class Given:
         return self.block.splat(kind, _converted(found, kind).name)
 
 
-_SHRINKING: Final = {("double", "float"): "fptrunc", ("i64", "i32"): "trunc", ("i64", "i8"): "trunc"}
+_SHRINKING: Final = {
+    ("double", "float"): "fptrunc",
+    ("i64", "i32"): "trunc",
+    ("i64", "i8"): "trunc",
+}
 
 
 def _converted(lanes: Lanes, kind: str) -> Lanes:
