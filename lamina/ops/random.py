@@ -15,13 +15,10 @@ from lamina.core import generator as streams
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
-from lamina.core.fast import unrecorded
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
-from lamina.core.promotion import as_array
-from lamina.core.provenance import here
-from lamina.core.tensor import Tensor, wrap
+from lamina.core.tensor import Tensor
 from lamina.devices import CPU, device_of, to_device
 from lamina.ops.draws import (
     check_draws_alike,
@@ -183,32 +180,8 @@ def normal(
         array = draw("normal", generator, shape, kind, place, float(mean), float(std))
         return _delivered(array, "normal", requires_grad, out)
     check_std(std)
-    if out is None and _is_plain(mean) and _is_plain(std):
-        return _unrecorded(_normal_around, _normal_kernel, mean, std, generator)
     result: Tensor = _normal_around(mean, std, generator)
     return result if out is None else _delivered(result._array, "normal", False, out)
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a number, or a tensor, is one for which an operation does nothing but compute."""
-    if value.__class__ is float or value.__class__ is int:
-        return not door.is_watched
-    return bool(
-        value.__class__ is Tensor
-        and not door.is_watched
-        and value._array.__class__ is np.ndarray
-        and value._array.dtype.char in "fd"
-        and not value.requires_grad
-    )
-
-
-def _unrecorded(function: Any, kernel: Any, first: Any, second: Any, generator: Any) -> Tensor:
-    """What a declared operation gives of inputs that are plain: 2 us, not 12."""
-    arrays = [getattr(each, "_array", each) for each in (first, second)]
-    array = as_array(kernel(*arrays, generator))
-    sources = [each for each in (first, second) if isinstance(each, Tensor)]
-    origin = unrecorded(function.op, *here(), sources[0], sources[-1])
-    return wrap(array, origin)
 
 
 def _normal_kernel(mean: Any, std: Any, generator: Any) -> Any:
@@ -241,8 +214,6 @@ _normal_around = operation(
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones and zeros: each element is 1 with the probability that the input gives (or `p`)."""
     probabilities(input if p is None else p)
-    if out is None and _is_plain(input):
-        return _unrecorded(_bernoulli_like, _bernoulli_kernel, input, p, generator)
     result: Tensor = _bernoulli_like(input, p, generator)
     return result if out is None else _delivered(result._array, "bernoulli", False, out)
 
