@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lamina.core import blame
 from lamina.core.modes import state
 from lamina.core.node import OutputEdge
@@ -36,7 +38,8 @@ def wrap_results(
 ) -> Any:
     """Tensors for the kernel's results, recorded if wanted."""
     many = isinstance(result, tuple | list)
-    arrays = [as_array(part) for part in result] if many else [as_array(result)]
+    parts = result if many else (result,)
+    arrays = [part if part.__class__ is np.ndarray else as_array(part) for part in parts]
     place = here()
     differentiable = [
         a is not None and a.dtype.kind in "fcV" and k not in op.constants

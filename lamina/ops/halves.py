@@ -21,7 +21,7 @@ def in_float(kernel: Kernel) -> Kernel:
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
-        half = next(filter(None, map(_half_of, args)), None)
+        half = _half_of(args)
         if half is None:
             return kernel(*args, **kwargs)
         return _narrowed(kernel(*map(_widened, args), **kwargs), half)
@@ -31,8 +31,11 @@ def in_float(kernel: Kernel) -> Kernel:
 
 def _half_of(value: Any) -> Any:
     """The dtype of an array (or of one of several) of halves; else None."""
-    if isinstance(value, list | tuple):
-        return next(filter(None, map(_half_of, value)), None)
+    if value.__class__ is list or value.__class__ is tuple:
+        for part in value:  # a loop: `next(filter(...))` made a call of layer_norm 6 us longer
+            if (found := _half_of(part)) is not None:
+                return found
+        return None
     kind = getattr(value, "dtype", None)
     return kind if kind is not None and is_half(kind) else None
 

@@ -31,6 +31,8 @@ Geometry = tuple[tuple[int, ...], int]
 def storage_of(array: Any) -> tuple[Any, int]:
     """The whole memory that an array shows a part of, flat, in its dtype; and where it begins."""
     owner = whole_memory(array)
+    if owner is array and array.flags.c_contiguous:
+        return array.reshape(-1), 0
     flat = owner.reshape(-1) if owner.flags.c_contiguous else owner.ravel("K")
     place = backend_of(device_of(array))
     offset = place.pointer(array) - place.pointer(flat)
