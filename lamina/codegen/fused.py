@@ -33,7 +33,12 @@ LEAST_SIZE: Final = 1 << 15
 """Elements of the largest argument; with fewer NumPy takes 20 microseconds a call or less."""
 
 CALLS_BEFORE: Final = 2
-"""Calls of the same kind before one is compiled: compiling takes 10 to 60 ms."""
+WORK_BEFORE: Final = 4_000_000
+"""What NumPy does before machine code is made: calls of the same kind, and elements they went
+through (and a few thousand for each call). Compiling takes 10 to 60 ms, loading what was kept 5."""
+
+_CALL: Final = 4_000
+_SMALL_CALL: Final = 1_000
 
 MOST_KERNELS: Final = 64
 """Programs of one function; those used longest ago go first."""
@@ -73,16 +78,27 @@ class _Kernel:
     """The compiled form of a function for arguments of one kind.
 
     Attributes:
-        calls: How often such arguments were seen before it was compiled.
+        calls, work: How often such arguments were seen, and how many elements they had.
+        is_settled: Whether that was enough.
         run: What runs it; None while there is none, or where there cannot be one.
     """
 
-    __slots__ = ("calls", "lock", "run")
+    __slots__ = ("calls", "is_settled", "lock", "run", "work")
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.calls = self.work = 0
+        self.is_settled = False
         self.lock = threading.Lock()
         self.run: Callable[[list[Any]], Any] | None = None
+
+    def is_due(self, arrays: list[Any]) -> bool:
+        """Note one more call; whether it is the first one that is worth compiling for."""
+        if self.is_settled:
+            return False
+        self.calls += 1
+        self.work += max(array.size for array in arrays) + _CALL
+        self.is_settled = self.calls >= CALLS_BEFORE and self.work >= WORK_BEFORE
+        return self.is_settled
 
 
 @final
@@ -105,8 +121,7 @@ class _Kernels:
         if not kernel.lock.acquire(blocking=False):
             return self._function(*args, **kwargs)
         try:
-            kernel.calls += 1
-            if kernel.calls == CALLS_BEFORE:
+            if kernel.is_due(arrays):
                 kernel.run = fused_program.program_of(self._function, args, kwargs, arrays)
             if kernel.run is None:
                 return self._function(*args, **kwargs)
@@ -149,13 +164,6 @@ def _signature(value: Any, arrays: list[Any]) -> Any:
 
 
 # --- any length ----------------------------------------------------------------------------------
-
-WORK_BEFORE: Final = 4_000_000
-"""Elements (and a few thousand for each call) that NumPy goes through before a loop is compiled."""
-
-_CALL: Final = 4_000
-_SMALL_CALL: Final = 1_000
-
 
 LEAST_FLAT: Final = 1024
 """Elements of arrays that machine code goes through: with fewer NumPy's own steps are as fast."""

@@ -66,10 +66,10 @@ def opposite(norm: Norm) -> Norm:
     return OPPOSITE[norm]
 
 
-@np.errstate(all="ignore")  # NumPy would warn in its own name
 def _r2c(input: Any, s: Sizes, dim: Sizes, norm: Norm, is_half: bool) -> Any:
     function = np.fft.rfftn if is_half else np.fft.fftn
-    return function(input, s=s, axes=dim, norm=norm)
+    with np.errstate(all="ignore"):  # NumPy would warn in its own name
+        return function(input, s=s, axes=dim, norm=norm)
 
 
 def _r2c_rule(

@@ -105,9 +105,9 @@ def _dirichlet_slope(a: Any, x: Any) -> Any:
         return np.where(np.isfinite(slope), slope / (1 - x), 0).astype(kind)
 
 
-@np.errstate(all="ignore")  # NumPy would warn in its own name
 def _dirichlet_slope_kernel(input: Any, other: Any) -> Any:
-    return _dirichlet_slope(input, other)
+    with np.errstate(all="ignore"):  # NumPy would warn in its own name
+        return _dirichlet_slope(input, other)
 
 
 def _dirichlet_rule(F: Any, g: Any, input: Any, out: Any) -> Any:

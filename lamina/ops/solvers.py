@@ -104,7 +104,6 @@ def _spread(F: Any, number: Any) -> Any:
     return F.unsqueeze(F.unsqueeze(number, -1), -1)
 
 
-@np.errstate(all="ignore")  # NumPy would warn in its own name
 def _det(A: Any) -> Any:
     check_square_matrices("linalg.det", A)
     return _determinants(A)
@@ -112,7 +111,8 @@ def _det(A: Any) -> Any:
 
 def _determinants(A: Any) -> Any:
     # For a single matrix NumPy gives a number; arrays without values need an array.
-    return np.linalg.det(A[None])[0]
+    with np.errstate(all="ignore"):  # NumPy would warn in its own name
+        return np.linalg.det(A[None])[0]
 
 
 def _cofactors(A: Any) -> Any:
@@ -165,10 +165,10 @@ def det(input: Any) -> Any:
     return linalg_det(input)
 
 
-@np.errstate(all="ignore")
 def _slogdet(A: Any) -> Any:
     check_square_matrices("linalg.slogdet", A)
-    return tuple(np.linalg.slogdet(A))
+    with np.errstate(all="ignore"):
+        return tuple(np.linalg.slogdet(A))
 
 
 def _slogdet_rule(F: Any, g: Any, A: Any, out0: Any) -> Any:

@@ -1,5 +1,6 @@
 """Fused kernels give what their functions give, and only where that is sure."""
 
+import math
 import threading
 import tracemalloc
 import zlib
@@ -17,7 +18,13 @@ from lamina.core.samples import Make
 from lamina.core.tensor import Tensor
 
 native = pytest.mark.skipif(not machine.is_available(), reason="needs llvmlite")
+WORK_BEFORE = module.WORK_BEFORE
 X = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def little_work_is_enough(monkeypatch):
+    monkeypatch.setattr(module, "WORK_BEFORE", 0)
 
 
 def softmax(x, axis):
@@ -40,11 +47,21 @@ def counted(function):
 @native
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_large_arrays_are_compiled_after_some_calls(axis, order):
+def test_large_arrays_are_compiled_after_some_calls(axis, order, monkeypatch):
+    monkeypatch.setattr(module, "WORK_BEFORE", WORK_BEFORE)
     x = np.asarray(X, order=order)
     run, calls = counted(softmax)
-    for _ in range(6):
+    before = math.ceil(WORK_BEFORE / x.size)
+    for _ in range(before + 4):
         np.testing.assert_allclose(run(x, axis), softmax(x, axis), rtol=1e-5)
+    assert before * 0.9 < len(calls) <= before
+
+
+@native
+def test_huge_arrays_are_compiled_when_they_come_again():
+    run, calls = counted(softmax)
+    for _ in range(6):
+        run(X, 1)
     assert len(calls) == module.CALLS_BEFORE
 
 
