@@ -364,7 +364,7 @@ def package(tmp_path):
     """A copy of the few modules that provenance needs."""
     root = Path(provenance.__file__).parents[1]
     files = ("provenance", "positions", "own_files", "source", "names")
-    names = [*(f"core/{name}.py" for name in files), "codegen/later.py"]
+    names = [*(f"core/{name}.py" for name in files), "codegen/later.py", "late_loading.py"]
     names += [f"errors/{path.name}" for path in (root / "errors").glob("*.py")]
     for name in names:
         target = tmp_path / "src" / "lamina" / name
