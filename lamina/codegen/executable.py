@@ -22,7 +22,7 @@ from lamina.codegen.stores import Store, maker_of
 from lamina.codegen.together import find_together
 from lamina.devices.dispatched import replace
 from lamina.devices.recording import arrays_of
-from lamina.devices.thread_count import capacity, set_blas_threads
+from lamina.devices.thread_count import blas_alone, capacity
 
 Work = Callable[[], None]
 
@@ -63,7 +63,7 @@ class Executable:
             find_together(self.schedule)
             cut_all(self.schedule)
         self.plan: Plan = plan_memory(self.schedule, capacity())
-        scratch = self._plan_accumulators()
+        scratch = self._plan_scratch() if self.is_native else {}
         outputs = [view for view in graph.outputs if isinstance(view, View)]
         self._called = self._values_of_calls(outputs)
         self._slots = [self.plan.slots[value] for value in graph.inputs]
@@ -76,13 +76,21 @@ class Executable:
         self.is_all_native = self.is_native and all(map(self._is_native, self.schedule.steps))
         self._work = self._native(scratch) if self.is_native else self._with_numpy()
 
-    def _plan_accumulators(self) -> dict[int, int]:
-        """Room in the arena for reductions that add up apart from their result.
+    def _plan_scratch(self) -> dict[int, int]:
+        """Room in the arena for the packed factors of products (one after another, the same).
 
-        They do so in a wider dtype, or for each piece of a loop.
+        And for reductions that add up apart from their result: in a wider dtype, or for each piece
+        of a loop.
         """
         places: dict[int, int] = {}
-        end = self.plan.arena
+        packed = 0
+        for step in self.schedule.steps:
+            if isinstance(step, Node) and self._is_native(step) and step.op != PANELS:
+                plan = products.Product(self.graph, step).plan
+                if plan is not None:
+                    places[step.results[0]] = self.plan.arena
+                    packed = max(packed, plan.nbytes)
+        end = self.plan.arena + -(-packed // ALIGNMENT) * ALIGNMENT
         for step in self.schedule.steps:
             for node in nodes_of(step):
                 if node.kind != REDUCTION or isinstance(step, Node):
@@ -164,16 +172,12 @@ class Executable:
 
     def _segment(self, function: Callable[[int], None], steps: list[Step]) -> Work:
         table = self._store.address
-        if not segments.share_products(steps, self.graph):
+        if not segments.wake_blas(steps, self.graph):
             return lambda: function(table)
-        set_blas_threads(None)  # which notes how many it has now
 
         def work() -> None:
-            set_blas_threads(1)
-            try:
+            with blas_alone:
                 function(table)
-            finally:
-                set_blas_threads(None)
 
         return work
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.blame.words import this_place
+from lamina.core.fast_products import dot_product
 from lamina.core.op import offer, traced
 from lamina.core.tensor import Tensor
 from lamina.ops.support import conj
@@ -54,7 +55,9 @@ def conj_number(value: Any) -> Any:
 def dot_of(x: Any, y: Any) -> Any:
     """The product of two arrays of at most two dimensions; halves are multiplied in float32."""
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return x.astype(np.float32).dot(y.astype(np.float32)).astype(x.dtype)
+        return dot_of(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
+    if x.__class__ is np.ndarray is y.__class__ and x.ndim == 2 == y.ndim and x.dtype == y.dtype:
+        return dot_product(x, y)
     # The method is 0.2 us faster; the function also takes an array and one that stands for another.
     return x.dot(y) if x.__class__ is y.__class__ else np.dot(x, y)
 

@@ -131,6 +131,23 @@ def test_a_forked_child_has_a_pool_of_its_own(counting):
 
 
 @native
+@pytest.mark.skipif(sys.platform != "linux" or thread_count.capacity() < 2, reason="needs cores")
+def test_workers_keep_away_from_the_core_of_their_caller():
+    script = """
+import os, lamina as torch
+double = torch.compile(lambda x: torch.tanh(x) * 2)
+x = torch.ones(1_000_000)
+double(x)
+every = os.sched_getaffinity(0)
+kept = [os.sched_getaffinity(int(thread)) for thread in os.listdir("/proc/self/task")]
+print(any(len(every - cores) == 1 for cores in kept))
+"""
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout == "True\n"
+
+
+@native
 def test_idle_workers_use_no_core():
     script = """
 import time, lamina as torch

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final, final
 
 import numpy as np
 
@@ -78,23 +78,44 @@ def run(
 MOST_KEPT: Final = 64 << 20
 """The largest scratch memory, in bytes, that is kept for the next call."""
 
-_free: list[Any] = []
+
+@final
+class Scratch:
+    """Memory whose content does not matter, from an address that is a multiple of 64."""
+
+    __slots__ = ("_memory", "address", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        self._memory = np.empty(nbytes + 64, np.uint8)
+        self.address: int = -(-self._memory.ctypes.data // 64) * 64
+        self.nbytes = nbytes
+
+    def give_back(self) -> None:
+        """Let it be used again."""
+        if len(_free) < 4 and self.nbytes <= MOST_KEPT:
+            _free.append(self)
+
+
+_free: Final[list[Scratch]] = []
+
+
+def borrowed(size: int) -> Scratch:
+    """So many bytes, until they are given back."""
+    try:
+        memory = _free.pop()
+    except IndexError:
+        return Scratch(size)
+    return memory if memory.nbytes >= size else Scratch(size)
 
 
 @contextmanager
 def scratch(size: int) -> Iterator[int]:
     """The address of some bytes whose content does not matter, used again afterwards."""
+    memory = borrowed(size)
     try:
-        memory = _free.pop()
-    except IndexError:
-        memory = np.empty(0, np.uint8)
-    if memory.nbytes < size + 64:
-        memory = np.empty(size + 64, np.uint8)
-    try:
-        yield -(-memory.ctypes.data // 64) * 64
+        yield memory.address
     finally:
-        if len(_free) < 4 and memory.nbytes <= MOST_KEPT:
-            _free.append(memory)
+        memory.give_back()
 
 
 def rounded(size: int, step: int = 64) -> int:

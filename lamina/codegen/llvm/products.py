@@ -1,7 +1,8 @@
-"""Products of matrices: calls of the BLAS that NumPy brings along, made from machine code.
+"""Products of matrices, made from machine code: by kernels of our own, or by NumPy's BLAS.
 
-Threads of our own share large products, each calling BLAS for its part: BLAS's threads would spin
-for a while after each product, on the cores that the next loop needs.
+Our kernels (`kernels/products`) make the large ones. What they do not do is BLAS's: there threads
+of our own share products too, each calling BLAS for its part, since BLAS's threads would spin for a
+while after each product, on the cores that the next loop needs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node, View
+from lamina.codegen.kernels import products as kernels
+from lamina.codegen.kernels.tasks.products import FIELDS
 from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import KIND_OF, Function, literal
 from lamina.codegen.llvm.moving import Mover
@@ -50,6 +53,9 @@ class Product:
     Args:
         graph: The graph that it is of.
         node: What is multiplied, and what that is added to, if anything.
+
+    Attributes:
+        plan: How our kernels make it; None if BLAS does.
     """
 
     def __init__(self, graph: Graph, node: Node) -> None:
@@ -60,9 +66,23 @@ class Product:
         self._stack = self.out.shape[:-2]
         count = len(self._stack)
         self._steps = [_stack_strides(view, count) for view in (self.left, self.right, self.out)]
+        self.plan = self._own_plan() if math.prod(self._stack) == 1 else None
+
+    @property
+    def wakes_blas(self) -> bool:
+        """Whether BLAS would use threads of its own, unless it is told not to."""
+        one = math.prod(self.out.shape[-2:]) * self.left.shape[-1]
+        return self.plan is None and one >= kernels.SHARED_BY_BLAS
+
+    def _own_plan(self) -> kernels.ProductPlan | None:
+        rows, columns = self.out.shape[-2:]
+        sizes = (rows, columns, self.left.shape[-1])
+        left, right = (view.strides[-2:] for view in (self.left, self.right))
+        step = columns * self.out.dtype.itemsize
+        return kernels.plan(self.out.dtype.char, sizes, left, right, step, self.addend is not None)
 
     def share(self, threads: int) -> Share | None:
-        """How threads share it; None if it is too small for that."""
+        """How threads share calls of BLAS; None if it is too small for that."""
         rows, columns = self.out.shape[-2:]
         one = rows * columns * self.left.shape[-1]
         count = math.prod(self._stack)
@@ -86,6 +106,21 @@ class Product:
         function.declare("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
         given = f"ptr {target}, ptr {source}, i64 {self.nbytes}, i1 false"
         function.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
+    def write_own(self, function: Function, address: Callable[..., str], scratch: str) -> None:
+        """All of it, by our kernels, which pack the factors into memory from `scratch` on."""
+        assert self.plan is not None
+        packed_right = Mover(function).at(scratch, self.plan.right_at)
+        places = dict(zip(("left", "right", "result"), self.places(address), strict=True))
+        places |= {"packed_left": scratch, "packed_right": packed_right}
+        table = function.slot(f"[{len(FIELDS)} x i64]")
+        for k, (name, number) in enumerate(zip(FIELDS, self.plan.numbers, strict=True)):
+            at = function.give(f"getelementptr i64, ptr {table}, i64 {k}")
+            entry = f"ptr {places[name]}" if name in places else f"i64 {number}"
+            function.line(f"store {entry}, ptr {at}")
+        name = _symbol_of_product(self.out.dtype.char)
+        function.declare(f"void @{name}(ptr)")
+        function.line(f"call void @{name}(ptr {table})")
 
     def write(self, function: Function, places: list[str]) -> None:
         """All of it."""
@@ -173,6 +208,13 @@ def _symbol_of_gemm(char: str) -> str:
     assert address is not None  # `can_write` was asked
     machine.add_symbol(f"lamina_gemm_{char}", address)
     return f"lamina_gemm_{char}"
+
+
+@functools.cache
+def _symbol_of_product(char: str) -> str:
+    """The name by which machine code calls our product for a dtype."""
+    machine.add_symbol(f"lamina_product_{char}", kernels.address_of_product(char))
+    return f"lamina_product_{char}"
 
 
 def can_write(node: Node) -> bool:

@@ -30,7 +30,8 @@ class Memory(NamedTuple):
     """Where the values of a graph are.
 
     Attributes:
-        scratch: Where in the arena reductions add up that do so apart from their result.
+        scratch: Where in the arena the memory is that serves while a value is made: where
+            reductions add up that do so apart from their result, and factors are packed.
     """
 
     graph: Graph
@@ -74,7 +75,11 @@ class _Callee:
     def accumulators(self, node: Node) -> str | None:
         """Where a reduction adds up, if that is not its result."""
         value = node.results[0]
-        return self._base_of(Place(value, 0, True)) if value in self.memory.scratch else None
+        return self.scratch(value) if value in self.memory.scratch else None
+
+    def scratch(self, value: int) -> str:
+        """Memory that serves while a value is made."""
+        return self._base_of(Place(value, 0, True))
 
     def setting(self, piece: tuple[str, str] | None = None) -> Setting:
         """For loops that are written here."""
@@ -108,12 +113,15 @@ class Writer:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._names: dict[str, str] = {}
+        self._has_own_products = False
         self.functions: list[Function] = []
 
     @property
     def has_tasks(self) -> bool:
         """Whether threads share anything."""
-        return any(function.parameters == TASK for function in self.functions)
+        return self._has_own_products or any(
+            function.parameters == TASK for function in self.functions
+        )
 
     def write(self, name: str, steps: Sequence[Step]) -> None:
         """One segment."""
@@ -152,6 +160,10 @@ class Writer:
         product, function = _product_of(self._memory.graph, node), callee.function
         if product.addend is not None and node.results[0] not in self._memory.plan.in_place:
             product.write_start(function, callee.address)
+        if isinstance(product, Product) and product.plan is not None:
+            product.write_own(function, callee.address, callee.scratch(node.results[0]))
+            self._has_own_products = True
+            return
         share = product.share(capacity())
         if share is None:
             product.write(function, product.places(callee.address))
@@ -221,10 +233,10 @@ def _product_of(graph: Graph, node: Node) -> Product | PanelProduct:
     return PanelProduct(graph, node) if node.op == PANELS else Product(graph, node)
 
 
-def share_products(steps: Sequence[Step], graph: Graph) -> bool:
-    """Whether threads of our own share any product among some steps."""
+def wake_blas(steps: Sequence[Step], graph: Graph) -> bool:
+    """Whether BLAS would use threads of its own for any product among some steps."""
     products = (step for step in steps if isinstance(step, Node))
-    return any(node.op != PANELS and Product(graph, node).share(capacity()) for node in products)
+    return any(node.op != PANELS and Product(graph, node).wakes_blas for node in products)
 
 
 def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> tuple[Function, list[Place]]:

@@ -48,6 +48,7 @@ class Pool:
         )
         self._work = ctypes.c_void_p(self._code.address_of("lamina_worker"))
         self._given: list[Any] = []
+        self._threads = (ctypes.c_void_p * max(size, 1))()
         machine.add_symbol(PARALLEL, self._code.address_of(PARALLEL))
         self._clear()
         whenever_set(self._unready)
@@ -60,6 +61,7 @@ class Pool:
         self._started = 1
         ctypes.memset(self._state, 0, 64 * len(FIELDS))
         self._field("limit").value = 1
+        self._field("threads").value = ctypes.addressof(self._threads)
         if self.size > 1:
             library = ctypes.CDLL(None)
             library.pthread_mutex_init(ctypes.byref(self._field("mutex")), None)
@@ -81,16 +83,18 @@ class Pool:
                 given = (ctypes.c_int64 * 2)(worker, self._field("generation").value)
                 self._given.append(given)
                 # Not one of Python's threads: it runs no Python, and needs no lock of its.
-                thread = ctypes.c_void_p()
                 failed = ctypes.CDLL(None).pthread_create(
-                    ctypes.byref(thread), None, self._work, given
-                )
+                    ctypes.byref(self._threads, worker * ctypes.sizeof(ctypes.c_void_p)),
+                    None, self._work, given,
+                )  # fmt: skip
                 if failed:  # no more threads here: those that there are do the work
                     wanted = worker
                     break
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, old)
         self._started = max(self._started, wanted)
+        self._field("started").value = self._started
+        self._field("processor").value = 0  # not known: those that are new have not been told
         self._field("limit").value = wanted
         self.is_ready = True
 
