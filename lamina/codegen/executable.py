@@ -14,7 +14,7 @@ from lamina.codegen.llvm.sums import accumulator_dtype
 from lamina.codegen.memory import ALIGNMENT, Plan, plan_memory
 from lamina.codegen.nests import gather
 from lamina.codegen.passes import simplify
-from lamina.codegen.pointwise_table import COMPUTE
+from lamina.codegen.pointwise_table import computing
 from lamina.codegen.schedule import schedule
 from lamina.codegen.splitting import cut_all
 from lamina.codegen.steps import Schedule, Step, nodes_of
@@ -202,7 +202,7 @@ class Executable:
         view, out = self._store.view, self.graph.whole(node.results[0])
         if node.kind == "reduction":
             return self._reduction(node)
-        compute = COMPUTE[node.op]
+        compute = computing(node.op)
         operands = node.operands
 
         def work() -> None:

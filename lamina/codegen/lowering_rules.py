@@ -23,7 +23,8 @@ from lamina.codegen.graph import (
     View,
     settled,
 )
-from lamina.codegen.pointwise_table import FLOATS, LOGICAL, OWN, REDUCTIONS, UFUNCS, is_looped
+from lamina.codegen.pointwise_table import FLOATS, LOGICAL, REDUCTIONS, UFUNCS, is_looped
+from lamina.codegen.vectorized import OWN
 from lamina.devices.array_functions import is_array_function
 from lamina.devices.layouts import dense_strides
 from lamina.devices.recording import Ref, Step
@@ -151,12 +152,11 @@ def _ufunc(work: Lowering, step: Step, args: Any, kwargs: dict[str, Any]) -> Ope
 
 def _own(work: Lowering, step: Step, args: Any) -> Operand | None:
     """A function of our own, of floats, as a pointwise operation."""
-    name, accepted = OWN[step.function]
     operands = [operand_of(work, argument) for argument in args]
     kind = work.type_of(step.outputs[0]).dtype
-    if kind.char not in accepted or any(operand is None for operand in operands):
+    if kind.char not in FLOATS or any(operand is None for operand in operands):
         return None
-    return pointwise(work, name, operands, kind, kind, step.outputs[0])
+    return pointwise(work, OWN[step.function], operands, kind, kind, step.outputs[0])
 
 
 def _loop_dtypes(ufunc: Any, operands: list[Any], dtype: Any) -> tuple[np.dtype[Any], ...]:

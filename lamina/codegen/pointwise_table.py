@@ -6,10 +6,13 @@ no machine code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
+from lamina.codegen.vectorized import BY_STEPS
 
 NUMBERS: Final = frozenset("bhilqBHILQfd")
 FLOATS: Final = frozenset("fd")
@@ -82,9 +85,6 @@ UFUNCS: Final[dict[np.ufunc, tuple[str, frozenset[str]]]] = {
 }
 """Each ufunc's operation, and the dtypes (NumPy's characters) that its loop may compute in."""
 
-OWN: Final[dict[Callable[..., Any], tuple[str, frozenset[str]]]] = {}
-"""The same of functions of our own, which `vectorized` declares."""
-
 LOGICAL: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 """Operations that take any number as a truth value."""
 
@@ -119,15 +119,23 @@ def _write(out: Any, x: Any) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
+def _write_own(function: Callable[[Any], Any], x: Any, out: Any) -> None:
+    np.copyto(out, function(x))
+
+
 def _where(condition: Any, x: Any, y: Any, out: Any) -> None:
     np.copyto(out, y)
     np.copyto(out, x, where=condition)
 
 
-COMPUTE: Final[dict[str, Callable[..., Any]]] = {
+_BY_UFUNCS: Final[dict[str, Callable[..., Any]]] = {
     **{name: function for function, (name, _) in reversed(UFUNCS.items())},
     "copy": lambda x, out: _write(out, x),
     "cast": lambda x, out: _write(out, x),
     "where": _where,
 }
-"""What computes each operation with NumPy, writing into `out`."""
+
+
+def computing(name: str) -> Callable[..., Any]:
+    """What computes an operation with NumPy, writing into `out`."""
+    return _BY_UFUNCS.get(name) or functools.partial(_write_own, BY_STEPS[name])

@@ -21,15 +21,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from lamina.codegen.fused import FlatFunction
-from lamina.codegen.later import is_available
-from lamina.codegen.pointwise_table import COMPUTE, FLOATS, OWN
+from lamina.codegen.later import Later, is_available
 from lamina.devices.array_functions import array_function
-from lamina.devices.layouts import in_order_of
+
+if TYPE_CHECKING:
+    from lamina.devices import layouts
+else:
+    layouts = Later("lamina.devices.layouts")
 
 LEAST_SIZE: Final = {True: 1 << 15, False: 1 << 11}
 """Elements from which on machine code is faster than a ufunc, and than several NumPy steps."""
@@ -38,6 +41,12 @@ WORK_BEFORE: Final = 1 << 20
 """Elements (and a few thousand for each call) that NumPy goes through before."""
 
 _Function = Callable[[Any], Any]
+
+OWN: Final[dict[_Function, str]] = {}
+"""The pointwise operation that each function of our own is, in recordings."""
+
+BY_STEPS: Final[dict[str, _Function]] = {}
+"""What computes such an operation with NumPy."""
 
 
 def vectorized(name: str | None = None) -> Callable[[_Function], _Function]:
@@ -69,21 +78,17 @@ def vectorized(name: str | None = None) -> Callable[[_Function], _Function]:
 def _own_step(name: str, function: _Function) -> _Function:
     """The function as an operation that recordings and graphs know."""
     step = array_function(_same_layout, is_elementwise=True)(function)
-    OWN[step] = name, FLOATS
-    COMPUTE[name] = functools.partial(_write, function)
+    OWN[step] = name
+    BY_STEPS[name] = function
     return step
 
 
 def _same_layout(x: Any) -> Any:
-    return in_order_of(x.shape, x.dtype, [x])
-
-
-def _write(function: _Function, x: Any, out: Any) -> None:
-    np.copyto(out, function(x))
+    return layouts.in_order_of(x.shape, x.dtype, [x])
 
 
 def _is_fit(x: Any) -> bool:
-    return x.dtype.char in FLOATS and x.dtype.isnative and x.flags.aligned and is_available()
+    return x.dtype.char in "fd" and x.dtype.isnative and x.flags.aligned and is_available()
 
 
 def _by_machine_code(loop: FlatFunction, step: _Function, x: Any) -> Any:

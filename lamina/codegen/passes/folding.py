@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamina.codegen.graph import POINTWISE, Graph, Node, Number, Operand, View
-from lamina.codegen.pointwise_table import COMPUTE
+from lamina.codegen.pointwise_table import computing
 
 SMALL = 64
 """Constant arrays of at most so many elements are looked into for being one number."""
@@ -84,7 +84,7 @@ def _folded(graph: Graph, node: Node) -> Operand | None:
         out = np.empty((), result.dtype)
         numbers = [operand.value for operand in node.operands if isinstance(operand, Number)]
         with np.errstate(all="ignore"):
-            COMPUTE[node.op](*numbers, out=out)
+            computing(node.op)(*numbers, out=out)
         number: Any = out[()]
         return Number(number)
     unchanged = _unchanged(node)
