@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.modes import state
-from lamina.core.op import traced
+from lamina.core.op import offer
 from lamina.core.samples import sample
+from lamina.core.tensor import wrap
 from lamina.ops.attention_kernels import (
     attend_at_once,
     attend_by_blocks,
+    batch_of,
     future_of,
     goes_by_blocks,
 )
-from lamina.ops.attention_rules import scores_of
-from lamina.ops.dropout import dropout
+from lamina.ops.attention_rules import backward_on_arrays, backward_on_tensors
+from lamina.ops.constants import constant_like
+from lamina.ops.draws import draw
+from lamina.ops.dropout import check_probability
+from lamina.ops.halves import in_float
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -27,38 +34,44 @@ __all__ = ["scaled_dot_product_attention"]
 
 
 def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: float,
-    is_recorded: bool = True,
+    query: Any, key: Any, value: Any, attn_mask: Any, kept: Any, is_causal: bool, scale: float,
+    factor: float = 1.0, is_recorded: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The result, and what its gradients need: weights, or the logarithms of their sums."""
     if goes_by_blocks(query, key, value, is_recorded):
-        return attend_by_blocks(query, key, value, attn_mask, is_causal, scale)
+        return attend_by_blocks(query, key, value, attn_mask, kept, is_causal, scale, factor)
     future = future_of(query, key, is_causal)
-    return attend_at_once(query, key, value, attn_mask, future, scale)
+    return attend_at_once(query, key, value, attn_mask, kept, future, scale, factor)
 
 
 def _gradients(
-    F: Any, g: Any, query: Any, key: Any, value: Any, attn_mask: Any, out0: Any, out1: Any,
-    is_causal: bool, scale: float, is_recorded: bool, needs: Any,
+    F: Any, g: Any, query: Any, key: Any, value: Any, attn_mask: Any, kept: Any, out0: Any,
+    out1: Any, is_causal: bool, scale: float, factor: float, is_recorded: bool, needs: Any,
 ) -> Any:  # fmt: skip
     return F.attention_backward(
-        g, query, key, value, attn_mask, out0, out1, is_causal, scale, is_recorded, needs
-    )
+        g, query, key, value, attn_mask, kept, out0, out1, is_causal, scale, factor, is_recorded,
+        needs,
+    )  # fmt: skip
 
 
+offer("attention_backward", in_float(backward_on_arrays), backward_on_tensors)
 _attend = operation(
     "scaled_dot_product_attention",
     _attention,
-    tensors="query key value ?attn_mask",
+    tensors="query key value ?attn_mask ?kept",
     grad=_gradients,
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     samples=lambda make: [
-        sample(make(2, 3, 4), make(2, 5, 4), make(2, 5, 2), None, False, 0.5),
-        sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, True, 0.5),
-        sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), make(3, 3), False, 0.5),
+        sample(make(2, 3, 4), make(2, 5, 4), make(2, 5, 2), None, None, False, 0.5),
+        sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, None, True, 0.5),
+        sample(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), make(3, 3), None, False, 0.5),
+        sample(
+            make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, make.integers(2, 3, 3) > 0, True,
+            0.5, 1.5,
+        ),
     ],
     doc="Values averaged with the softmax of scaled products; and what their gradients need.",
-)
+)  # fmt: skip
 _attend.op.constants = (1,)
 
 
@@ -77,7 +90,7 @@ def scaled_dot_product_attention(
     r"""$\mathrm{softmax}(Q K^T / \sqrt d + M) V$.
 
     With llvmlite, long sequences go by blocks (online softmax): memory grows with L and S, and not
-    with their product, unless weights are dropped or the mask wants a gradient.
+    with their product. Dropout keeps one byte for each weight.
 
     Args:
         query: (..., L, E).
@@ -121,11 +134,22 @@ def scaled_dot_product_attention(
 def _averaged(
     query: Any, key: Any, value: Any, attn_mask: Any, p: float, is_causal: bool, scale: float
 ) -> Any:
+    kept, factor = None, 1.0
     if p > 0:
-        return _with_dropout(query, key, value, attn_mask, p, is_causal, scale)
+        check_probability(p)
+        kept, factor = _kept(query, key, attn_mask, p), 1 / (1 - p) if p < 1 else 1.0
     inputs = query, key, value, attn_mask
     is_recorded = state.grad_enabled and any(t is not None and t.requires_grad for t in inputs)
-    return _attend(query, key, value, attn_mask, is_causal, scale, is_recorded)[0]
+    return _attend(query, key, value, attn_mask, kept, is_causal, scale, factor, is_recorded)[0]
+
+
+def _kept(query: Any, key: Any, attn_mask: Any, p: float) -> Any:
+    """Which weights dropout keeps: drawn for all scores in their order, a byte for each."""
+    arrays = [None if each is None else each._array for each in (query, key, attn_mask)]
+    shape = (*batch_of(*arrays), query._array.shape[-2], key._array.shape[-2])
+    if p == 1:
+        return wrap(constant_like(query._array, np.zeros(shape, bool)), None)
+    return wrap(draw("chosen", None, shape, np.dtype(bool), query.device, 1 - p), None)
 
 
 def _shares(tensor: Any, query: Any) -> int:
@@ -150,11 +174,3 @@ def _grouped(query: Any, key: Any, value: Any, mask: Any) -> tuple[Any, Any, Any
 def _repeated_heads(tensor: Any, query: Any) -> Any:
     count = _shares(tensor, query)
     return tensor if count == 1 else tensor.repeat_interleave(count, -3)
-
-
-def _with_dropout(
-    query: Any, key: Any, value: Any, attn_mask: Any, p: float, is_causal: bool, scale: float
-) -> Any:
-    """The same from smaller operations, since weights are dropped before values are averaged."""
-    scores = scores_of(query, key, attn_mask, is_causal, scale)
-    return traced.matmul(dropout(traced.softmax(scores, -1), p), value)

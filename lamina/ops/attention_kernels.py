@@ -19,7 +19,9 @@ from lamina.ops.constants import constant_like
 if TYPE_CHECKING:
     from lamina.codegen.kernels import attention as native_attention
     from lamina.codegen.kernels import attention_backward as native_backward
+    from lamina.codegen.kernels import attention_forms as forms
 else:
+    forms = Later("lamina.codegen.kernels.attention_forms")
     native_attention = Later("lamina.codegen.kernels.attention")
     native_backward = Later("lamina.codegen.kernels.attention_backward")
 
@@ -87,66 +89,87 @@ def _room_like(array: Any, shape: tuple[int, ...], *before: int) -> Any:
     return np.empty((*before, *shape), array.dtype)
 
 
-def _attended(
-    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float
-) -> tuple[Any, Any]:
+def _attended(query: Any, key: Any, value: Any, mask: Any, *_: Any) -> tuple[Any, Any]:
     shape = (*batch_of(query, key, value, mask), query.shape[-2], value.shape[-1])
     return _layout_like(query, shape), fresh(shape[:-1], np.float64)
 
 
 @array_function(_attended)
 def attend_by_blocks(
-    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float
-) -> tuple[Any, Any]:
+    query: Any, key: Any, value: Any, mask: Any, kept: Any, is_causal: bool, scale: float,
+    factor: float,
+) -> tuple[Any, Any]:  # fmt: skip
     """Averages of values, and the logarithm of each query's sum, in float64.
+
+    Where there is `kept`, weights for which it is True are multiplied by the factor, others by 0.
 
     Halves keep their precision by that: what is float32 is rounded with the results.
     """
     shape = (*batch_of(query, key, value, mask), query.shape[-2], value.shape[-1])
     result, sums = _room_like(query, shape), np.empty(shape[:-1], query.dtype)
     native_attention.attend(
-        query, key, value, _in_kind_of(mask, query), is_causal, scale, result, sums
-    )
+        query, key, value, _in_kind_of(mask, query), _dropout(kept, factor), is_causal, scale,
+        result, sums,
+    )  # fmt: skip
     return result, sums.astype(np.float64)
 
 
 def _gradients(
-    gradient: Any, query: Any, key: Any, value: Any, mask: Any, *_: Any
-) -> tuple[Any, Any, Any]:
+    gradient: Any, query: Any, key: Any, value: Any, mask: Any, *rest: Any
+) -> tuple[Any, ...]:
     batch, pair = batch_of(gradient, query, key, value, mask), batch_of(key, value)
-    return (
+    found = (
         _layout_like(query, (*batch, *query.shape[-2:])),
         _layout_like(key, (*pair, *key.shape[-2:])),
         _layout_like(value, (*pair, *value.shape[-2:])),
     )
+    wants_mask = rest[-1]
+    return (*found, fresh(_shape_of_mask(mask, key), query.dtype)) if wants_mask else found
 
 
 @array_function(_gradients)
 def attend_by_blocks_backward(
-    gradient: Any, query: Any, key: Any, value: Any, mask: Any, result: Any, sums: Any,
-    is_causal: bool, scale: float,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    gradient: Any, query: Any, key: Any, value: Any, mask: Any, kept: Any, result: Any, sums: Any,
+    is_causal: bool, scale: float, factor: float, wants_mask: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of query, key and value, before what was broadcast is summed up.
 
-    Those of keys and values are summed up over queries that share them.
+    Those of keys and values are summed up over queries that share them. That of the mask comes
+    last, if it is wanted, summed up over all but its keys.
     """
     batch, pair = batch_of(gradient, query, key, value, mask), batch_of(key, value)
     gradient = np.broadcast_to(gradient, (*batch, *gradient.shape[-2:]))
     along = np.ascontiguousarray(np.vecdot(gradient, result))  # which lies as its operands do
     sums = np.broadcast_to(sums, along.shape).astype(query.dtype, order="C")
-    slots = native_backward.slots_of(math.prod(pair), key.shape[-2])
+    of_mask = shared = None
+    if wants_mask:
+        of_mask = np.empty(_shape_of_mask(mask, key), query.dtype)
+        shared = of_mask.shape[:-2]
+        if native_backward.is_shared(of_mask.shape, (*batch, query.shape[-2], key.shape[-2])):
+            of_mask[...] = 0
+    slots = native_backward.slots_of(pair, key.shape[-2], batch, shared)
     of_query = _room_like(query, (*batch, *query.shape[-2:]), slots)
     of_query[...] = 0
     of_key = _room_like(key, (*pair, *key.shape[-2:]))
     of_value = _room_like(value, (*pair, *value.shape[-2:]))
     native_backward.attend_backward(
-        gradient, query, key, value, _in_kind_of(mask, query), sums, along, is_causal, scale,
-        of_query, of_key, of_value,
+        gradient, query, key, value, _in_kind_of(mask, query), _dropout(kept, factor), sums, along,
+        is_causal, scale, of_query, of_key, of_value, of_mask,
     )  # fmt: skip
-    if slots == 1:
-        return of_query[0], of_key, of_value
-    total = _room_like(query, of_query.shape[1:])
-    return np.add.reduce(of_query, axis=0, out=total), of_key, of_value
+    total = of_query[0]
+    if slots > 1:
+        total = np.add.reduce(of_query, axis=0, out=_room_like(query, of_query.shape[1:]))
+    return (total, of_key, of_value, of_mask) if wants_mask else (total, of_key, of_value)
+
+
+def _shape_of_mask(mask: Any, key: Any) -> tuple[int, ...]:
+    """The shape in which the gradient of a mask is summed up: with a place for each key."""
+    shape = (1,) * (2 - mask.ndim) + mask.shape
+    return (*shape[:-1], key.shape[-2])
+
+
+def _dropout(kept: Any, factor: float) -> Any:
+    return None if kept is None else forms.Dropout(np.ascontiguousarray(kept), factor)
 
 
 def _in_kind_of(mask: Any, query: Any) -> Any:
@@ -190,15 +213,13 @@ def _softmax_in_place(scores: Any) -> Any:
 
 @fused
 def attend_at_once(
-    query: Any, key: Any, value: Any, mask: Any, future: Any, scale: float
+    query: Any, key: Any, value: Any, mask: Any, kept: Any, future: Any, scale: float, factor: float
 ) -> tuple[Any, Any]:
-    """Averages and weights; nobody looks at where `future` is set."""
+    """Averages and weights before dropout; nobody looks at where `future` is set."""
     weights = _softmax_in_place(_scores(query, key, mask, future, scale))
-    return np.matmul(weights, value), weights
+    return np.matmul(dropped(weights, kept, factor), value), weights
 
 
-@fused
-def weights_again(query: Any, key: Any, mask: Any, future: Any, sums: Any, scale: float) -> Any:
-    """The weights, from the logarithms of their sums."""
-    scores = _scores(query, key, mask, future, scale)
-    return np.exp(scores - np.expand_dims(sums, -1).astype(scores.dtype))
+def dropped(weights: Any, kept: Any, factor: float) -> Any:
+    """Weights, or gradients of them, after dropout."""
+    return weights if kept is None else np.where(kept, weights * weights.dtype.type(factor), 0)

@@ -145,10 +145,10 @@ def _attended(batch: Batch, function: Any, *args: Any) -> Any:
 @rule_for(attention_kernels.attend_by_blocks_backward)
 def _attended_backward(
     batch: Batch, function: Any, gradient: Any, query: Any, key: Any, value: Any, mask: Any,
-    result: Any, sums: Any, *more: Any,
+    kept: Any, result: Any, sums: Any, *more: Any,
 ) -> Any:  # fmt: skip
     """All with an axis of samples, so that no gradient is a sum over them."""
-    matrices = gradient, query, key, value, mask, result
+    matrices = gradient, query, key, value, mask, kept, result
     ndim = max(np.ndim(array) for array in matrices)
     held = [None if each is None else _of_rank(batch, each, ndim) for each in matrices]
     return _each(batch, function(*held, _of_rank(batch, sums, ndim - 1), *more))

@@ -23,7 +23,8 @@ __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]
 _SATURATION = 1.7580993408473766
 
 
-def _check_probability(p: float) -> None:
+def check_probability(p: float) -> None:
+    """Raise for a number that is no probability."""
     if not 0 <= p <= 1:
         raise errors.InvalidValue(
             f"dropout probability has to be between 0 and 1, but got {p}",
@@ -51,7 +52,7 @@ def _factor(p: float, kind: np.dtype[Any]) -> float:
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool = False) -> Any:
     """Zeros with probability `p`; what is kept is scaled so that the expected sum stays."""
-    _check_probability(p)
+    check_probability(p)
     array = input._array
     if p == 0 or not training or not array.size:
         return input
@@ -98,7 +99,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
     The first two dimensions of a 3-dimensional input count as N and C.
     """
-    _check_probability(p)
+    check_probability(p)
     ndim = input._array.ndim
     if ndim not in (3, 4):
         warn(f"dropout2d: received a {ndim}D input; channels are taken to be dimension 1")
@@ -118,13 +119,13 @@ def _of_samples(input: Any, p: float, training: bool, inplace: bool, batched: bo
     """Feature dropout, of a single sample too."""
     if batched:
         return _dropped(input, p, training, inplace, features=True)
-    _check_probability(p)
+    check_probability(p)
     return _dropped(input.unsqueeze(0), p, training, inplace, features=True).squeeze(0)
 
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, features: bool) -> Any:
     """Dropout that keeps mean 0 and variance 1, for networks of SELU."""
-    _check_probability(p)
+    check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
     if p == 1:

@@ -87,8 +87,11 @@ def windows(x, size, stride, padding, dilation, counts):
             yield lead, position, inside
 
 
-def attention(query, key, value, mask, is_causal, scale):
-    """Attention by its formula in float64: averages of values, and the weights."""
+def attention(query, key, value, mask, is_causal, scale, dropped=1.0):
+    """Attention by its formula in float64: averages of values, and the weights before dropout.
+
+    `dropped` is what dropout multiplies weights by.
+    """
     query, key, value = (array.astype(np.float64) for array in (query, key, value))
     scores = query @ np.swapaxes(key, -1, -2) * scale
     if mask is not None:
@@ -99,24 +102,26 @@ def attention(query, key, value, mask, is_causal, scale):
     powers = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = powers.sum(-1, keepdims=True)
     weights = powers / np.where(total == 0, 1, total)
-    return weights @ value, weights
+    return (weights * dropped) @ value, weights
 
 
-def attention_gradients(g, query, key, value, weights, scale):
-    """The gradients of query, key and value, before what was broadcast is summed up."""
+def attention_gradients(g, query, key, value, weights, scale, dropped=1.0):
+    """The gradients of query, key, value and scores, before what was broadcast is summed up."""
     g, query, key, value = (array.astype(np.float64) for array in (g, query, key, value))
-    of_weights = g @ np.swapaxes(value, -1, -2)
-    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True)) * scale
-    turned = np.swapaxes(of_scores, -1, -2)
-    return of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g
+    of_weights = g @ np.swapaxes(value, -1, -2) * dropped
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True))
+    scaled, after = of_scores * scale, weights * dropped
+    turned = np.swapaxes(scaled, -1, -2)
+    return scaled @ key, turned @ query, np.swapaxes(after, -1, -2) @ g, of_scores
 
 
-def attention_sizes(g, query, key, value, weights, scale):
+def attention_sizes(g, query, key, value, weights, scale, dropped=1.0):
     """How large the terms of these gradients are, which may cancel each other."""
     g, query, key, value = (np.abs(array.astype(np.float64)) for array in (g, query, key, value))
-    of_scores = 2 * abs(scale) * weights * (g @ np.swapaxes(value, -1, -2))
-    turned = np.swapaxes(of_scores, -1, -2)
-    products = of_scores @ key, turned @ query, np.swapaxes(weights, -1, -2) @ g
+    of_scores = 2 * weights * (g @ np.swapaxes(value, -1, -2)) * np.max(dropped)
+    scaled = abs(scale) * of_scores
+    turned, after = np.swapaxes(scaled, -1, -2), np.swapaxes(weights * dropped, -1, -2)
+    products = scaled @ key, turned @ query, after @ g, of_scores
     return [product.max(initial=1.0) for product in products]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import lamina
 from lamina.codegen.llvm import machine
+from lamina.core.generator import Generator
 from lamina.devices.traced import Recorder
 from lamina.nn import functional as F
 from lamina.ops import attention_kernels as kernels
@@ -41,23 +42,33 @@ def summed_to(array, shape):
     return array.sum(short, keepdims=True)
 
 
-def check(query, key, value, mask, is_causal, scale, way):
+def check(query, key, value, mask, is_causal, scale, way, p=0.0):
     """The result and all gradients, for arrays that broadcast."""
     inputs = query, key, value
-    expected, weights = references.attention(*inputs, mask, is_causal, scale)
+    dropped = 1.0
+    if p:
+        lead = [array.shape[:-2] for array in (query, key, mask) if array is not None]
+        shape = (*np.broadcast_shapes(*lead), query.shape[-2], key.shape[-2])
+        dropped = Generator(3).chosen(shape, np.dtype(bool), 1 - p) / (1 - p)
+    expected, weights = references.attention(*inputs, mask, is_causal, scale, dropped)
     g = np.random.default_rng(1).normal(size=expected.shape).astype(query.dtype)
-    gradients = references.attention_gradients(g, *inputs, weights, scale)
-    sizes = references.attention_sizes(g, *inputs, weights, scale)
+    gradients = references.attention_gradients(g, *inputs, weights, scale, dropped)
+    sizes = references.attention_sizes(g, *inputs, weights, scale, dropped)
+    lamina.manual_seed(3)
     with by(way):
         tensors = [lamina.from_numpy(array).requires_grad_() for array in inputs]
         given_mask = None if mask is None else lamina.from_numpy(mask)
+        if mask is not None and mask.dtype != bool:
+            tensors.append(given_mask.requires_grad_())
         made = F.scaled_dot_product_attention(
-            *tensors, given_mask, is_causal=is_causal, scale=scale
+            *tensors[:3], given_mask, p, is_causal=is_causal, scale=scale
         )
         made.backward(lamina.from_numpy(g))
     near(made.detach().numpy(), expected)
-    for tensor, gradient, size in zip(tensors, gradients, sizes, strict=True):
-        near(tensor.grad.numpy(), summed_to(gradient, tuple(tensor.shape)), size)
+    for tensor, gradient, size in zip(tensors, gradients, sizes, strict=False):
+        shape = tuple(tensor.shape)
+        count = gradient.size / max(tensor.numel(), 1)  # of the terms that are summed up
+        near(tensor.grad.numpy(), summed_to(gradient, shape), size * np.sqrt(count))
 
 
 def near(actual, expected, size=1.0):
@@ -108,14 +119,16 @@ def attentions(draw):
         mask = some(1, keys)
     if how in ("flags", "padding"):
         mask = laid_out(mask > -0.5, draw(LAYOUTS))
-    return *arrays, mask, how == "causal", draw(st.sampled_from([0.3, 1.0, -0.5]))
+    scale, p = draw(st.sampled_from([0.3, 1.0, -0.5])), draw(st.sampled_from([0.0, 0.0, 0.2]))
+    return *arrays, mask, how == "causal", scale, p
 
 
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(attentions())
 def test_any_attention_and_its_gradients_are_its_formula(way, case):
-    check(*case, way)
+    *arrays, p = case
+    check(*arrays, way, p)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -130,7 +143,7 @@ def test_gradients_of_results_that_are_moved_on(way, layout):
         tensors = [lamina.from_numpy(array).requires_grad_() for array in inputs]
         made = F.scaled_dot_product_attention(*tensors, is_causal=True, scale=0.5)
         made.backward(lamina.from_numpy(g))
-    for tensor, gradient in zip(tensors, expected, strict=True):
+    for tensor, gradient in zip(tensors, expected[:3], strict=True):
         near(tensor.grad.numpy(), gradient, 10.0)
 
 
@@ -206,8 +219,10 @@ def test_attention_is_one_step_of_a_program():
     recorder = Recorder()
     with recorder:
         x = recorder.input(np.ones((2, 3, 40, 8), np.float32))
-        made, sums = kernels.attend_by_blocks(x, x, x, None, True, 0.5)
-        gradients = kernels.attend_by_blocks_backward(x, x, x, x, None, made, sums, True, 0.5)
+        made, sums = kernels.attend_by_blocks(x, x, x, None, None, True, 0.5, 1.0)
+        gradients = kernels.attend_by_blocks_backward(
+            x, x, x, x, None, None, made, sums, True, 0.5, 1.0, False
+        )
     both = [kernels.attend_by_blocks, kernels.attend_by_blocks_backward]
     assert [step.function for step in recorder.program.steps] == both
     assert [gradient.shape for gradient in gradients] == [x.shape] * 3
@@ -222,10 +237,12 @@ def test_a_recording_knows_how_results_lie(layout, shape):
     x = laid_out(np.ones(shape, np.float32), layout)
 
     def both(x):
-        made, sums = kernels.attend_by_blocks(x, x, x, None, True, 0.5)
+        made, sums = kernels.attend_by_blocks(x, x, x, None, None, True, 0.5, 1.0)
         return (
             made, sums,
-            *kernels.attend_by_blocks_backward(made, x, x, x, None, made, sums, True, 0.5),
+            *kernels.attend_by_blocks_backward(
+                made, x, x, x, x[..., :1], x[..., :1] > 0, made, sums, True, 0.5, 1.0, True
+            ),
         )  # fmt: skip
 
     recorder = Recorder()
@@ -249,6 +266,49 @@ def test_memory_does_not_grow_with_the_square_of_the_length():
             tracemalloc.stop()
     assert peaks[1] < 8 * peaks[0]
     assert peaks[1] < 4096 * 4096  # a quarter of all scores
+
+
+@NATIVE
+def test_dropout_keeps_a_byte_for_each_weight():
+    x = lamina.ones(1, 1, 2048, 8, requires_grad=True)
+    F.scaled_dot_product_attention(x, x, x, dropout_p=0.1).sum().backward()
+    tracemalloc.start()
+    try:
+        F.scaled_dot_product_attention(x, x, x, dropout_p=0.1).sum().backward()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 2048 * 2048 < peak < 2 * 2048 * 2048
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_compiled_function_drops_what_an_eager_one_drops(way):
+    lamina.manual_seed(0)
+    q, k, v = (lamina.randn(2, 3, 40, 8) for _ in range(3))
+
+    def function(q, k, v):
+        return F.scaled_dot_product_attention(2 * q, k, v, dropout_p=0.3)
+
+    found = []
+    with by(way):
+        for call in (function, lamina.compile(function)):
+            lamina.manual_seed(1)
+            found.append([call(q, k, v) for _ in range(3)])
+    for eager, compiled in zip(*found, strict=True):
+        assert lamina.allclose(eager, compiled, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_dropping_everything_gives_zeros_and_draws_nothing(way):
+    x = lamina.ones(2, 20, 4, requires_grad=True)
+    lamina.manual_seed(1)
+    before = lamina.get_rng_state()
+    with by(way):
+        made = F.scaled_dot_product_attention(x, x, x, dropout_p=1.0)
+        made.sum().backward()
+    assert not made.any()
+    assert not x.grad.any()
+    assert lamina.get_rng_state().equal(before)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -312,6 +372,39 @@ def test_the_gradient_of_a_mask(way):
         assert lamina.autograd.gradcheck(
             lambda m: F.scaled_dot_product_attention(*inputs, attn_mask=m), [mask]
         )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("shape", [(20, 30), (3, 2, 20, 30), (2, 1, 30)])
+def test_mapped_gradients_of_a_mask_are_those_of_each_sample(way, shape):
+    lamina.manual_seed(0)
+    q, k, v = lamina.randn(3, 2, 20, 8), lamina.randn(3, 2, 30, 8), lamina.randn(2, 30, 8)
+    mask = lamina.randn(shape)
+    places = (0, 0, None, 0 if len(shape) == 4 else None)
+
+    def total(*inputs):
+        return (F.scaled_dot_product_attention(*inputs) ** 2).sum()
+
+    gradient = lamina.func.grad(total, 3)
+    with by(way):
+        mapped = lamina.vmap(gradient, places)(q, k, v, mask)
+        masks = mask if len(shape) == 4 else [mask] * 3
+        single = [gradient(a, b, v, m) for a, b, m in zip(q, k, masks, strict=True)]
+    assert lamina.allclose(mapped, lamina.stack(single), atol=1e-5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_second_derivatives_with_dropout(way):
+    lamina.manual_seed(0)
+    inputs = [lamina.randn(2, 4, 3, dtype=lamina.float64, requires_grad=True) for _ in range(3)]
+
+    def function(*inputs):
+        lamina.manual_seed(5)
+        return F.scaled_dot_product_attention(*inputs, dropout_p=0.4)
+
+    with by(way):
+        assert lamina.autograd.gradcheck(function, inputs)
+        assert lamina.autograd.gradgradcheck(function, inputs)
 
 
 @NATIVE

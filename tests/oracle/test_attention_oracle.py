@@ -75,6 +75,52 @@ def test_masks(name):
     assert_same(arrays, MASKS[name](random), {})
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(270, 300), (2, 3, 270, 300), (1, 3, 270, 300), (2, 1, 1, 300), (270, 1), (2, 1, 1, 1)],
+)
+def test_gradients_of_masks(shape):
+    found = []
+    for library in (lamina, torch):
+        random = np.random.default_rng(0)
+        q = library.tensor(random.normal(size=(2, 3, 270, 32)).astype(np.float32))
+        k, v = (library.tensor(random.normal(size=(2, 3, 300, 32)).astype("f")) for _ in range(2))
+        mask = library.tensor(random.normal(size=shape).astype("f"), requires_grad=True)
+        y = library.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+        (y * y).sum().backward()
+        found.append(mask.grad.numpy())
+    ours, theirs = found
+    assert ours.shape == theirs.shape
+    assert np.abs(ours - theirs).max() <= 2e-5 * max(np.abs(theirs).max(), 5)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("way", ["whole", "causal", "shared heads", "masked"])
+def test_dropout_drops_the_same_weights(way, kind):
+    """On Intel processors PyTorch takes these numbers from another stream."""
+    found = []
+    heads = 2 if way == "shared heads" else 4
+    for library in (lamina, torch):
+        random = np.random.default_rng(0)
+        shapes = (2, 4, 270, 16), (2, heads, 300, 16), (2, heads, 300, 16)
+        tensors = [
+            library.tensor(random.normal(size=shape).astype(kind), requires_grad=True)
+            for shape in shapes
+        ]
+        mask = library.tensor(random.random((270, 300)) > 0.3) if way == "masked" else None
+        library.manual_seed(7)
+        y = library.nn.functional.scaled_dot_product_attention(
+            *tensors, mask, 0.1, way == "causal", enable_gqa=heads == 2
+        )
+        (y * y).sum().backward()
+        state = library.rand(3)
+        found.append([y.detach(), state, *(tensor.grad for tensor in tensors)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(
+            ours.numpy(), theirs.numpy(), rtol=0, atol=2e-5 * float(theirs.abs().max())
+        )
+
+
 @pytest.mark.parametrize("heads", [1, 4])
 def test_a_mask_of_heads_that_share(heads):
     random = np.random.default_rng(0)

@@ -10,10 +10,14 @@ from typing import Any, Final, final
 import numpy as np
 
 from lamina.codegen.kernels.attention_forms import (
+    Dropout,
     Form,
     dense_last,
+    drop_table,
+    form_of_kept,
     mask_form,
     numbered,
+    of_kept,
     of_mask,
     offsets,
 )
@@ -43,8 +47,8 @@ class _Plan:
 
 
 def attend(
-    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float, result: Any,
-    sums: Any,
+    query: Any, key: Any, value: Any, mask: Any, dropout: Dropout | None, is_causal: bool,
+    scale: float, result: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Write averages of values into `result`, and the logarithms of the sums of powers into `sums`.
 
@@ -52,6 +56,7 @@ def attend(
         query, key, value: (*batch, L, E), (*batch, S, E) and (*batch, S, Ev), of one dtype; batch
             dimensions broadcast.
         mask: (*batch, L, S), of truth values or of the same dtype, or None; all of it broadcasts.
+        dropout: Which weights are kept, if not all; their last dimension is dense.
         is_causal: Whether queries see no keys behind their own place.
         scale: By what scores are multiplied.
         result: (*batch, L, Ev); its last dimension is dense.
@@ -59,11 +64,12 @@ def attend(
     """
     char = query.dtype.char
     query, key, value = map(dense_last, (query, key, value))
-    plan = _plan(*map(Form.of, (query, key, value, result)), mask_form(mask), char)
-    factor = np.array(scale, query.dtype)
+    forms = mask_form(mask), form_of_kept(dropout)
+    plan = _plan(*map(Form.of, (query, key, value, result)), *forms, char)
+    factor, (dropping, _alive) = np.array(scale, query.dtype), drop_table(dropout, char)
     with scratch(plan.panels + threads.capacity() * plan.per_worker) as memory:
         table = {
-            **plan.numbers, "panels": memory, "scratch": memory + plan.panels,
+            **plan.numbers, **dropping, "panels": memory, "scratch": memory + plan.panels,
             "query": address_of(query), "key": address_of(key), "value": address_of(value),
             "mask": 0 if mask is None else address_of(mask), "result": address_of(result),
             "sums": address_of(sums), "sources": address_of(plan.sources),
@@ -79,8 +85,9 @@ def attend(
 
 @functools.lru_cache(256)
 def _plan(
-    query: Form, key: Form, value: Form, result: Form, mask: tuple[Form, str] | None, char: str
-) -> _Plan:
+    query: Form, key: Form, value: Form, result: Form, mask: tuple[Form, str] | None,
+    kept: Form | None, char: str,
+) -> _Plan:  # fmt: skip
     batch, item, lanes = result.shape[:-2], np.dtype(char).itemsize, lanes_of(char)
     (queries, size), keys, value_size = query.shape[-2:], key.shape[-2], value.shape[-1]
     across = 2 * lanes * item
@@ -92,12 +99,15 @@ def _plan(
     of_pair = np.broadcast_shapes(key.shape[:-2], value.shape[:-2])
     sources = np.stack([offsets(key, of_pair), offsets(value, of_pair)], axis=-1)
     mask_numbers, masks = of_mask(mask, (*batch, queries, keys))
+    kept_numbers, kept_places = of_kept(kept, (*batch, queries, keys))
     sums = np.arange(math.prod(batch), dtype=np.int64) * queries * item
-    places = [offsets(query, batch), numbered(of_pair, batch), masks, offsets(result, batch)]
-    rows = [size, depth, depth if mask else 0, value_size]
+    places = [offsets(query, batch), numbered(of_pair, batch), masks, kept_places]
+    places += [offsets(result, batch), sums]
+    rows = [size, depth, depth if mask or kept else 0, value_size]
     *ends, room = (across * np.cumsum(rows)).tolist()
     numbers = {
-        **mask_numbers, "queries": queries, "keys": keys, "size": size, "value_size": value_size,
+        **mask_numbers, **kept_numbers,
+        "queries": queries, "keys": keys, "size": size, "value_size": value_size,
         "query_row": query.strides[-2], "key_row": key.strides[-2],
         "value_row": value.strides[-2], "result_row": result.strides[-2],
         "depth": depth, "blocks": blocks, "block_size": block_size, "value_panels": value_panels,
@@ -105,7 +115,7 @@ def _plan(
         **dict(zip(("scores", "masks", "outs"), ends, strict=True)),
     }  # fmt: skip
     return _Plan(
-        sources, np.stack([*places, sums], axis=-1),
+        sources, np.stack(places, axis=-1),
         np.arange(max(size, depth), dtype=np.int64) * across,
         np.zeros(heights_of(lanes * item)[0], char), numbers,
         len(sources) * blocks * block_size, rounded(room),

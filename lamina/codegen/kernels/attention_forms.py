@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina.codegen.kernels.gathering import Table
 from lamina.codegen.kernels.tasks.attention_parts import MASKS
+from lamina.codegen.stores import address_of
 from lamina.devices.layouts import fresh
 
 
@@ -60,3 +61,30 @@ def of_mask(mask: tuple[Form, str] | None, shape: tuple[int, ...]) -> tuple[dict
     steps = layout.strides
     numbers = {"mask_kind": MASKS[kind], "mask_row": steps[-2], "mask_column": steps[-1]}
     return numbers, offsets(Form.of(layout), shape[:-2])
+
+
+class Dropout(NamedTuple):
+    """Which weights are kept, as truth values of shape (*batch, L, S), and what scales them."""
+
+    kept: Any
+    factor: float
+
+
+def form_of_kept(dropout: Dropout | None) -> Form | None:
+    """The form of the truth values."""
+    return None if dropout is None else Form.of(dropout.kept)
+
+
+def of_kept(kept: Form | None, shape: tuple[int, ...]) -> tuple[dict[str, int], Table]:
+    """What tasks must know of dropout, and where the truth values of each matrix are."""
+    if kept is None:
+        return {"has_kept": 0, "kept_row": 0}, np.zeros(math.prod(shape[:-2]), np.int64)
+    return {"has_kept": 1, "kept_row": kept.strides[-2]}, offsets(kept, shape[:-2])
+
+
+def drop_table(dropout: Dropout | None, char: str) -> tuple[dict[str, int], Any]:
+    """Addresses of what dropout needs, and what must live as long."""
+    if dropout is None:
+        return {"kept": 0, "factor": 0}, None
+    factor = np.array(dropout.factor, char)
+    return {"kept": address_of(dropout.kept), "factor": address_of(factor)}, factor

@@ -11,7 +11,9 @@ import math
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.attention_parts import (
+    drop,
     lay_column_panel,
+    lay_kept,
     lay_queries,
     lay_row_panel,
     mask_scores,
@@ -41,15 +43,16 @@ SOURCE: Final = ("key", "value")
 """Where keys and values of a head are."""
 
 ATTEND_FIELDS: Final = (
-    "query", "result", "sums", "mask", "panels", "scratch", "items", "steps", "zeros", "scale",
+    "query", "result", "sums", "mask", "kept", "panels", "scratch", "items", "steps", "zeros",
+    "scale", "factor",
     "queries", "keys", "size", "value_size", "query_row", "result_row",
-    "mask_kind", "mask_row", "mask_column", "is_causal",
+    "mask_kind", "mask_row", "mask_column", "has_kept", "kept_row", "is_causal",
     "query_blocks", "depth", "blocks", "block_size", "value_panels",
     "scores", "masks", "outs", "scratch_step",
 )  # fmt: skip
 """What the task `attend` finds in its table; the last ones are places in a worker's scratch."""
 
-ITEM: Final = ("query", "source", "mask", "result", "sums")
+ITEM: Final = ("query", "source", "mask", "kept", "result", "sums")
 """What is known of a head: places in memory, and which keys and values it has."""
 
 
@@ -162,6 +165,7 @@ class AttendWriter:
             for v in range(vectors):
                 self._weigh(scores + v * self._vector, present, outs + v * self._vector,
                             tops[v], totals[v])  # fmt: skip
+            self._drop(head, (first, count), (key, present), scratch, vectors)
             multiply(
                 routine, self._heights, self._item, vectors, panels + numbers["value_panels"],
                 numbers["depth"] * self._item, numbers["value_size"], present, scores,
@@ -195,6 +199,21 @@ class AttendWriter:
         with routine.loop(0, self._numbers["value_size"]) as row:
             at, out = self._rows(outs, row)
             at.store(out * fading)
+
+    def _drop(
+        self, head: dict[str, Lanes], queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+        scratch: Address, vectors: int,
+    ) -> None:  # fmt: skip
+        """Set weights to zero and scale others, where dropout says so; sums know nothing of it."""
+        routine, numbers = self._routine, self._numbers
+        room = scratch + numbers["masks"]
+        with routine.when(numbers["has_kept"].compare("ne", 0)):
+            lay_kept(routine, numbers, self._places["kept"] + head["kept"], room, queries, keys)
+            factor = self._places["factor"].spread(self._kind, self._block)
+            drop(
+                routine, self._block, self._kind, vectors, factor, room,
+                scratch + numbers["scores"], keys[1],
+            )  # fmt: skip
 
     def _finish(
         self, head: dict[str, Lanes], first: Lanes, count: Lanes, outs: Address,

@@ -3,8 +3,10 @@
 For a stretch of keys, whose panels and sums of gradients stay in a second-level cache, blocks of
 queries pass by. As in the forward pass a block has a row for each key, and queries are lanes.
 
-    P = exp(S - log of the sums)        dV += P dO        dP = V dO^T
+    P = exp(S - log of the sums)        dV += P Z dO      dP = V dO^T Z
     dS = P (dP - sum of dO O)           dK += dS Q        dQ += dS^T K
+
+Z is 1, or what dropout multiplied weights by. dS is the gradient of a mask too.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.attention_parts import (
+    drop,
     lay_column_panel,
+    lay_kept,
     lay_queries,
     lay_row_panel,
     mask_scores,
@@ -26,13 +30,15 @@ from lamina.codegen.llvm.ir import Block, Function, Lanes
 from lamina.codegen.llvm.vector_math import exp
 
 GRADIENT_FIELDS: Final = (
-    "query", "key", "value", "gradient", "sums", "along", "mask",
-    "of_query", "of_key", "of_value", "scratch",
-    "sources", "items", "order", "starts", "steps", "lane_steps", "row_offsets", "zeros", "scale",
+    "query", "key", "value", "gradient", "sums", "along", "mask", "kept",
+    "of_query", "of_key", "of_value", "of_mask", "scratch",
+    "groups", "group_starts", "sources", "items", "order", "starts", "steps", "lane_steps",
+    "row_offsets", "zeros", "scale", "factor",
     "queries", "keys", "size", "value_size",
     "query_row", "key_row", "value_row", "gradient_row",
     "of_query_row", "of_key_row", "of_value_row", "of_query_slot",
-    "mask_kind", "mask_row", "mask_column", "is_causal",
+    "mask_kind", "mask_row", "mask_column", "has_kept", "kept_row", "is_causal",
+    "has_of_mask", "of_mask_row", "of_mask_adds",
     "query_blocks", "depth", "stretch", "stretches", "slots",
     "block_size", "key_columns", "value_rows", "key_sums", "value_sums",
     "key_width", "value_width",
@@ -48,13 +54,16 @@ Of a block of keys, at `key_columns` and so on, are panels and sums, in rows of 
 SOURCE: Final = ("key", "value", "of_key", "of_value")
 """Where keys and values of a head are, and where their gradients go."""
 
-ITEM: Final = ("query", "gradient", "mask", "sums", "of_query")
+ITEM: Final = ("query", "gradient", "mask", "kept", "sums", "of_query", "of_mask")
 """What is known of a head of queries: places in memory."""
 
 
 @final
 class BackwardWriter:
-    """Writes the task `attend_backward`; its pieces are slots of keys, some stretches each."""
+    """Writes the task `attend_backward`; its pieces are slots of keys, some stretches each.
+
+    A piece does them for a group of heads: those whose gradients go to the same places.
+    """
 
     def __init__(self, kind: str, width: int) -> None:
         self._routine = Routine("attend_backward")
@@ -73,22 +82,29 @@ class BackwardWriter:
         routine, numbers = self._routine, self._numbers
         slots, stretches = numbers["slots"], numbers["stretches"]
         with routine.pieces() as piece:
-            number, slot = piece // slots, piece % slots
-            source = row_at(self._places["sources"], number, SOURCE)
+            group, slot = piece // slots, piece % slots
             begin, end = slot * stretches // slots, (slot + 1) * stretches // slots
-            with routine.loop(begin, end) as stretch:
-                first = stretch * numbers["stretch"]
-                keys = first, least(numbers["keys"] - first, numbers["stretch"])
-                self._lay_keys(source, keys)
-                starts = self._places["starts"] + number * 8
-                with routine.loop(starts.load("i64"), starts.load("i64", 1)) as at:
-                    head = row_at(
-                        self._places["items"], self._places["order"].load("i64", at), ITEM
-                    )
-                    self._queries(head, keys, self._places["of_query"]
-                                  + head["of_query"] + slot * numbers["of_query_slot"])  # fmt: skip
-                self._write_sums(source, keys)
+            starts = self._places["group_starts"] + group * 8
+            with (
+                routine.loop(starts.load("i64"), starts.load("i64", 1)) as at,
+                routine.loop(begin, end) as stretch,
+            ):
+                number = self._places["groups"].load("i64", at)
+                self._stretch(number, stretch * numbers["stretch"], slot)
         return routine.function
+
+    def _stretch(self, number: Lanes, first: Lanes, slot: Lanes) -> None:
+        """A stretch of the keys with a number, from the first one on, for all that share them."""
+        routine, numbers = self._routine, self._numbers
+        source = row_at(self._places["sources"], number, SOURCE)
+        keys = first, least(numbers["keys"] - first, numbers["stretch"])
+        self._lay_keys(source, keys)
+        starts = self._places["starts"] + number * 8
+        with routine.loop(starts.load("i64"), starts.load("i64", 1)) as at:
+            head = row_at(self._places["items"], self._places["order"].load("i64", at), ITEM)
+            place = head["of_query"] + slot * numbers["of_query_slot"]
+            self._queries(head, keys, self._places["of_query"] + place)
+        self._write_sums(source, keys)
 
     def _panels_of(self, at: Lanes) -> Address:
         """The panels and sums of the block of keys that begins so far into the stretch."""
@@ -250,6 +266,7 @@ class BackwardWriter:
             panels + numbers["value_rows"], value_size, rows, value_size,
             scratch + numbers["turned_gradients"], changes, 0,
         )  # fmt: skip
+        self._lay_kept(head, queries, keys, changes)
         with routine.loop(0, present) as row:
             for v in range(2):
                 far = row * (2 * self._vector) + v * self._vector
@@ -257,12 +274,46 @@ class BackwardWriter:
                 change = (changes + far).lanes(self._kind, self._block) - along[v]
                 (scores + far).store(weight)
                 (changes + far).store(weight * change)
+        with routine.when(numbers["has_kept"].compare("ne", 0)):
+            self._drop(scores, present)
+        self._add_to_mask(head, queries, keys, changes)
         self._add_rows(scores, "gradient_rows", panels, "value", present, queries[1])
         self._add_rows(changes, "query_rows", panels, "key", present, queries[1])
         product(
             panels + numbers["key_columns"], numbers["depth"], size, present, changes,
             scratch + numbers["of_queries"], 1,
         )  # fmt: skip
+
+    def _lay_kept(
+        self, head: dict[str, Lanes], queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+        changes: Address,
+    ) -> None:  # fmt: skip
+        """Find out which weights dropout kept, if it was there, and drop the others' gradients."""
+        numbers = self._numbers
+        with self._routine.when(numbers["has_kept"].compare("ne", 0)):
+            kept, room = self._places["kept"] + head["kept"], self._scratch + numbers["masks"]
+            lay_kept(self._routine, numbers, kept, room, queries, keys)
+            self._drop(changes, keys[1])
+
+    def _drop(self, target: Address, present: Lanes) -> None:
+        factor = self._places["factor"].spread(self._kind, self._block)
+        drop(
+            self._routine, self._block, self._kind, 2, factor,
+            self._scratch + self._numbers["masks"], target, present,
+        )  # fmt: skip
+
+    def _add_to_mask(
+        self, head: dict[str, Lanes], queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+        changes: Address,
+    ) -> None:  # fmt: skip
+        """Add a block of gradients of scores to that of the mask, if it is wanted."""
+        step = self._numbers["of_mask_row"]
+        with self._routine.when(self._numbers["has_of_mask"].compare("ne", 0)):
+            far = head["of_mask"] + queries[0] * step + keys[0] * self._item
+            self._routine.call(
+                "write_turned", changes, keys[1], queries[1], self._places["of_mask"] + far, step,
+                self._numbers["of_mask_adds"],
+            )  # fmt: skip
 
     def _add_rows(
         self, left: Address, right: str, panels: Address, name: str, present: Lanes, count: Lanes

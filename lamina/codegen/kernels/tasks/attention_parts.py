@@ -253,3 +253,26 @@ def mask_scores(
             past = key + row - first - v * block.width  # the first lane that sees the key
             hidden = first_lanes(block, past)
             at.store(hidden.where(-math.inf, at.lanes(kind, block)))
+
+
+def lay_kept(
+    routine: Routine, numbers: dict[str, Lanes], kept: Address, room: Address,
+    queries: tuple[Lanes, Lanes], keys: tuple[Lanes, Lanes],
+) -> None:  # fmt: skip
+    """Lay out which weights of a block are kept: 0 for those, and minus infinity."""
+    start = kept + queries[0] * numbers["kept_row"] + keys[0]
+    routine.call(mask_name("i8"), start, numbers["kept_row"], 1, queries[1], keys[1], room)
+
+
+def drop(
+    routine: Routine, block: Block, kind: str, vectors: int, factor: Lanes, room: Address,
+    target: Address, present: Lanes,
+) -> None:  # fmt: skip
+    """Scale the numbers of a block that belong to kept weights; the others become zero."""
+    vector = block.width * BYTES[kind]
+    with routine.loop(0, present) as row:
+        for v in range(vectors):
+            far = row * (2 * vector) + v * vector
+            is_kept = (room + far).lanes(kind, block).compare("oeq", 0.0)
+            at = target + far
+            at.store(is_kept.where(at.lanes(kind, block) * factor, 0.0))
