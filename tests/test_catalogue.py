@@ -18,7 +18,7 @@ import pytest
 
 import lamina
 from lamina.core.capture import capture
-from lamina.core.op import NOT_WRITTEN, Op, catalogue, traced
+from lamina.core.op import Op, catalogue, is_written, traced
 from lamina.core.samples import Make, Sample
 from lamina.core.tensor import Tensor
 
@@ -51,7 +51,7 @@ def inputs_of(op: Op, args: Any, kwargs: Any) -> list[Tensor]:
     bound = op.bind(args, kwargs)
     flat: list[Tensor] = []
     for position in op.tensor_positions:
-        if op.rules.get(position, NOT_WRITTEN) is not NOT_WRITTEN:
+        if is_written(op.rules.get(position)):
             value = bound[position]
             flat += value if isinstance(value, list) else [value]
     return [t for t in flat if isinstance(t, Tensor) and t.dtype.is_differentiable]

@@ -226,9 +226,9 @@ def binary(
         op.samples = without_numbers(op.samples)
     node_class: Any = op.node_class
     if grad is not None:
-        names = ("input", "other")
-        node_class.rules = tuple(of_five(grad[each], names) for each in names)
-        node_class.bare_rules = tuple(None if grad[each] is SAME else grad[each] for each in names)
+        rules = [op.rules[position] for position in op.tensor_positions]
+        node_class.rules = tuple(of_five(rule, ("input", "other")) for rule in rules)
+        node_class.bare_rules = tuple(None if rule is SAME else rule for rule in rules)
     keeps = kept_for(op, 2)
     is_differentiable = grad is not None
 

@@ -19,6 +19,7 @@ from types import CodeType
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from lamina import errors
+from lamina.core.blame.words import op_name
 from lamina.core.node import Node
 from lamina.late_names import OPERATIONS
 
@@ -80,8 +81,27 @@ catalogue: Final[dict[str, Op]] = {}
 
 
 def NOT_WRITTEN(F: Any, g: Any) -> Any:
-    """The derivative exists, and nobody has written it down yet."""
-    raise errors.NotDifferentiable("the derivative of this operation is not implemented")
+    """The derivative exists, and nobody has written it down yet: in its place stands `_missing`."""
+    raise AssertionError("an operation has a rule of its own instead, which knows its name")
+
+
+def is_written(rule: Rule | None) -> bool:
+    """Whether an operation's rule gives a derivative."""
+    return rule is not None and _innermost(rule) is not NOT_WRITTEN
+
+
+def _missing(name: str, input: str) -> Rule:
+    """The rule of a derivative that nobody has written down yet; for one input, or for all ("")."""
+
+    @functools.wraps(NOT_WRITTEN)
+    def rule(F: Any, g: Any) -> Any:
+        word = op_name(name).removeprefix("special_") + f": {input}" * bool(input)
+        raise errors.NotDifferentiable(
+            f"the derivative for '{word}' is not implemented",
+            help=["if no gradient is wanted through it, pass `x.detach()` in place of `x`"],
+        )
+
+    return rule
 
 
 def ZERO(F: Any, g: Any) -> Any:
@@ -205,7 +225,13 @@ class Op:
             return {}
         if callable(grad):
             return dict.fromkeys(self.tensor_positions, grad)
-        rules = {self._position.get(key, -1): rule for key, rule in grad.items()}
+        is_partial = any(map(is_written, grad.values()))
+        rules = {
+            self._position.get(key, -1): rule
+            if is_written(rule)
+            else _missing(self.name, key if is_partial else "")
+            for key, rule in grad.items()
+        }
         if not rules.keys() <= set(self.tensor_positions):
             raise TypeError(f"{self.name}: a rule for an input that is no tensor: {sorted(grad)}")
         return rules

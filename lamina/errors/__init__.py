@@ -21,7 +21,7 @@ from .places import Note, Place, render
 if TYPE_CHECKING:
     from .codes import CODES
     from .extras import (
-        CaptureError, CaptureWarning, DistributedError, EmptyFile, FileFormatError, MissingExtra,
+        CaptureError, CaptureWarning, EmptyFile, FileFormatError, MissingExtra,
         NotSupported, ProfilerMisuse, SaveFailed, UnsafeFile,
     )
     from .functions import (
@@ -72,7 +72,7 @@ __all__ = [
     "CheckpointWarning", "CollateMismatch", "CollateMissingKey", "ConcatenationMismatch",
     "ContextMisuse", "CopyConstructWarning", "CreateGraphWarning",
     "DataMismatch", "DatasetMismatch", "DatasetWarning", "DeepcopyOfNonLeaf", "DetachOfView",
-    "DeviceMismatch", "Diagnostic", "DimensionOutOfRange", "DistributedError", "DoubtfulValue",
+    "DeviceMismatch", "Diagnostic", "DimensionOutOfRange", "DoubtfulValue",
     "DtypeError",
     "EmptyFile", "EmptyParameterList", "EmptyReduction",
     "FileFormatError", "FunctionViewModified",

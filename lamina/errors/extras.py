@@ -100,23 +100,6 @@ class FileFormatError(LaminaError, RuntimeError, pickle.UnpicklingError):
 
 
 @final
-class DistributedError(LaminaError, RuntimeError):
-    """Processes that work together were used in a way that cannot work.
-
-    They have to know each other before they can exchange anything.
-
-    Fails:
-        torch.distributed.all_reduce(torch.ones(2))
-    Works:
-        torch.ones(2)
-    Needs:
-        the part for several processes, which is still to come
-    """
-
-    code = "L906"
-
-
-@final
 class ProfilerMisuse(LaminaError, AssertionError):
     """A profiler is asked for what it has not timed, or told of steps that cannot be.
 

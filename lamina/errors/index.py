@@ -120,7 +120,6 @@ INDEX: Final = {
         "L903": "CaptureError",
         "L904": "CaptureWarning",
         "L905": "FileFormatError",
-        "L906": "DistributedError",
         "L907": "UnsafeFile",
         "L908": "EmptyFile",
         "L909": "SaveFailed",

@@ -1,4 +1,4 @@
-"""Sparse tensors in coordinate format: their products and sums, and the older ways to make them."""
+"""Sparse tensors in coordinate format: products, sums, softmax, and the older ways to make them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from lamina.core.tensor import Tensor
 from lamina.ops.sparse import sparse_coo_tensor
 from lamina.ops.sparse import sparse_mm as mm
 from lamina.ops.sparse import sparse_sum as sum
+from lamina.ops.sparse_softmax import sparse_log_softmax as log_softmax
+from lamina.ops.sparse_softmax import sparse_softmax as softmax
 
 __all__ = [
     "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "addmm",
-    "mm", "sum",
+    "log_softmax", "mm", "softmax", "sum",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import lamina as torch
 from lamina.core.fast_nodes import PointwiseNode
 from lamina.core.fast_products import AffineNode
 from lamina.core.node import NOTHING, OutputEdge
-from lamina.core.op import NOT_WRITTEN, Op, catalogue, parameters_of, traced
+from lamina.core.op import Op, catalogue, is_written, parameters_of, traced
 from lamina.core.samples import Make
 from lamina.core.saved import KeptResult
 from lamina.core.tensor import Tensor
@@ -77,7 +77,7 @@ def node_of(tensor: Tensor) -> Any:
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_only_what_a_wanted_rule_names_is_kept(name: str) -> None:
     op = catalogue[name]
-    with_rules = [p for p in op.tensor_positions if op.rules.get(p, NOT_WRITTEN) is not NOT_WRITTEN]
+    with_rules = [p for p in op.tensor_positions if is_written(op.rules.get(p))]
     for sample in op.samples(Make(1)):
         bound = op.bind([as_tensors(a) for a in sample.args], sample.kwargs)
         count = sum(len(tensors_of(bound[p])) for p in with_rules)

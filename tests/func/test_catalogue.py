@@ -13,7 +13,7 @@ import pytest
 
 import lamina
 import lamina.func
-from lamina.core.op import NOT_WRITTEN, catalogue, traced
+from lamina.core.op import catalogue, is_written, traced
 from lamina.core.samples import Make
 from lamina.devices import batched
 
@@ -22,7 +22,7 @@ WITH_SAMPLES = sorted(name for name, op in catalogue.items() if op.samples is no
 SMOOTH = [
     name
     for name in WITH_SAMPLES
-    if catalogue[name].is_differentiable and NOT_WRITTEN not in catalogue[name].rules.values()
+    if catalogue[name].is_differentiable and all(map(is_written, catalogue[name].rules.values()))
 ]
 
 

@@ -108,6 +108,17 @@ MISTAKES = [
     Mistake("x.sum().backward()", RuntimeError, "does not require grad"),
     Mistake("x.requires_grad_().mul(2).backward()", RuntimeError, "scalar outputs"),
     Mistake("t.autograd.grad(x.sum(), x)", RuntimeError, "does not require grad"),
+    Mistake(
+        "t.heaviside(x.requires_grad_(), x.detach()).sum().backward()",
+        RuntimeError,
+        "is not implemented",
+    ),
+    Mistake(
+        "t.special.zeta(x.requires_grad_(), x.detach()).sum().backward()",
+        NotImplementedError,
+        "the derivative for 'zeta",
+    ),
+    Mistake("t.sparse.softmax(x, 1)", NotImplementedError, "Could not run 'aten::_sparse_softmax'"),
     # linear algebra
     Mistake("t.linalg.inv(t.zeros(2, 2))", RuntimeError, "singular"),
     Mistake("t.linalg.inv(x)", RuntimeError, "square"),

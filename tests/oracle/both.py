@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 import lamina
-from lamina.core.op import NOT_WRITTEN, Op, catalogue
+from lamina.core.op import Op, catalogue, is_written
 from lamina.core.samples import Make
 
 Pair = tuple[Any, Any]
@@ -47,7 +47,7 @@ def as_tensors(module: Any, value: Any) -> Any:
 def flagged(op: Op, args: Any) -> None:
     """Ask for the gradients of all inputs that have a derivative."""
     for position, value in enumerate(args):
-        if position in op.tensor_positions and op.rules.get(position) not in (None, NOT_WRITTEN):
+        if position in op.tensor_positions and is_written(op.rules.get(position)):
             for tensor in value if isinstance(value, list | tuple) else [value]:
                 if hasattr(tensor, "requires_grad_") and (
                     tensor.is_floating_point() or tensor.is_complex()

@@ -13,6 +13,8 @@ pytestmark = [
 EXPRESSIONS = """
 x|x.coalesce()|y + y|x * 2|x / 2|-y|x.t()|x.sum()|m.sparse.sum(x)|m.sparse.sum(x, 0)|d + x|y * y
 x.to_dense()|x @ f|m.spmm(x, f)|x @ f[:, 0]|f.t() @ x.t()|m.sparse.mm(x, x.t())|x.double()|x.clone()
+m.sparse.softmax(x, 1)|m.sparse.log_softmax(x, 0)|m.sparse.softmax(y.double(), -1)
+m.sparse.softmax(x.detach(), 0, m.float64)
 m.sparse.addmm(d[:, :2], x, f)|x.abs()|m.eye(3).to_sparse()|m.tensor([True, False]).to_sparse()
 d.sparse_mask(x.coalesce())|m.zeros(3).to_sparse()|x.half()|x.long()|m.sparse_coo_tensor((2, 2))
 m.sparse_coo_tensor([[0, 1], [0, 1]], [1.0, 2.0])|x.coalesce().indices()|x.coalesce().values()
@@ -33,6 +35,19 @@ def test_expressions_print_the_same(text):
         d, f = m.arange(6.0).reshape(2, 3), m.arange(6.0).reshape(3, 2)
         texts.append(repr(eval(text, {"m": m, "x": x, "y": y, "d": d, "f": f})))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_gradients_of_softmax(name):
+    found = []
+    for m in (lamina, torch):
+        values = m.tensor([3.0, 4.0, 5.0, 6.0], requires_grad=True)
+        x = m.sparse_coo_tensor(m.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), values, (2, 3))
+        y = getattr(m.sparse, name)(x, 1)
+        (y.to_dense() * m.arange(6.0).reshape(2, 3)).sum().backward()
+        found.append((values.grad.tolist(), type(y.grad_fn).__name__))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+    assert found[0][1] == found[1][1]
 
 
 def trained(m):
