@@ -17,6 +17,7 @@ from typing import Self, final
 
 from lamina.cuda import amp
 from lamina.devices.backend import Counters
+from lamina.devices.byte_counts import bytes_in_words
 from lamina.devices.cuda_streams import (
     Event,
     Stream,
@@ -31,7 +32,6 @@ from lamina.devices.simulation import (
     HOW_TO_GET_CUDA,
     MemoryAccount,
     in_bytes,
-    in_words,
     simulation,
 )
 from lamina.errors import ArgumentTypeError, InvalidArgument, OutOfMemoryError
@@ -124,7 +124,7 @@ def why() -> str:
     """Why CUDA is or isn't available here, and what to do, in plain words."""
     if simulation.count:
         sizes = simulation.accounts[0].limit
-        memory = "no memory limit" if sizes is None else f"{in_words(sizes)} of memory each"
+        memory = "no memory limit" if sizes is None else f"{bytes_in_words(sizes)} of memory each"
         return (
             f"CUDA is available: {simulation.count} simulated GPU(s) with {memory}. They compute "
             "on the CPU and behave as real GPUs do when tensors are moved or mixed.\n"

@@ -8,6 +8,7 @@ import threading
 from typing import Final, final
 
 from lamina.devices.backend import Counters
+from lamina.devices.byte_counts import bytes_in_words
 from lamina.devices.device import device
 from lamina.errors import (
     InvalidArgument,
@@ -84,9 +85,9 @@ class MemoryAccount:
         """The error for an allocation that does not fit."""
         free = self.total - self.allocated
         return OutOfMemoryError(
-            f"CUDA out of memory. Tried to allocate {in_words(size)}. GPU {self.index} has a total "
-            f"capacity of {in_words(self.total)} of which {in_words(free)} is free; "
-            f"{in_words(self.allocated)} is allocated by Lamina",
+            f"CUDA out of memory. Tried to allocate {bytes_in_words(size)}. GPU {self.index} has a "
+            f"total capacity of {bytes_in_words(self.total)} of which {bytes_in_words(free)} is "
+            f"free; {bytes_in_words(self.allocated)} is allocated by Lamina",
             help=[
                 "use smaller batches, or drop tensors that are no longer needed with `del`",
                 "this GPU is simulated: lamina.cuda.simulate(memory=...) sets its size",
@@ -97,18 +98,6 @@ class MemoryAccount:
 def in_blocks(nbytes: int) -> int:
     """Bytes that an allocation really takes."""
     return -(-nbytes // BLOCK) * BLOCK
-
-
-def in_words(nbytes: int) -> str:
-    """A number of bytes as people read it.
-
-    >>> in_words(512), in_words(20 << 20), in_words(3 << 29)
-    ('512 bytes', '20.00 MiB', '1.50 GiB')
-    """
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if nbytes >= unit:
-            return f"{nbytes / unit:.2f} {name}"
-    return f"{nbytes} bytes"
 
 
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lamina.cuda import transfers
-from lamina.devices.simulation import in_words
+from lamina.devices.byte_counts import bytes_in_words
 from lamina.doctor.findings import Finding
 from lamina.doctor.library import Library
 from lamina.doctor.own_library import OwnLibrary
@@ -60,8 +60,8 @@ def _memory(lines: list[tuple[Place, int]]) -> list[str]:
     total = sum(nbytes for _, nbytes in lines)
     if total < LEAST_MEMORY:
         return []
-    shown = [f"    {in_words(nbytes):>10}  {place}" for place, nbytes in lines[:LINES_SHOWN]]
-    return [f"  kept for a backward pass: {in_words(total)}, by these lines:", *shown]
+    shown = [f"    {bytes_in_words(nbytes):>10}  {place}" for place, nbytes in lines[:LINES_SHOWN]]
+    return [f"  kept for a backward pass: {bytes_in_words(total)}, by these lines:", *shown]
 
 
 def _transfers() -> list[str]:
@@ -70,8 +70,8 @@ def _transfers() -> list[str]:
         return []
     return [
         f"  moved to the GPU {moved.host_to_device} times "
-        f"({in_words(moved.host_to_device_bytes)}), back {moved.device_to_host} times "
-        f"({in_words(moved.device_to_host_bytes)})"
+        f"({bytes_in_words(moved.host_to_device_bytes)}), back {moved.device_to_host} times "
+        f"({bytes_in_words(moved.device_to_host_bytes)})"
     ]
 
 

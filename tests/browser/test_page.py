@@ -155,7 +155,7 @@ def test_a_click_shows_source_and_what_is_kept(show):
     assert "MulBackward0" in shown
     assert page.all("#details mark")[0].text == "h * h"
     assert "Kept for backward" in shown
-    assert "[3] float32, 12 B" in shown
+    assert "[3] float32, 12 bytes" in shown
     page.all("#details button.link")[0].click()
     assert page.all("#details h2")[0].text == "tanh (h)"
     assert page.focused() == "n1"

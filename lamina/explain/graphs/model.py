@@ -242,17 +242,3 @@ def _place_as_json(place: Place | None) -> dict[str, Any] | None:
         "file": place.file, "line": place.line, "text": place.text, "start": place.start,
         "end": place.end, "expression": place.expression, "function": place.function,
     }  # fmt: skip
-
-
-def bytes_in_words(count: int) -> str:
-    """A number of bytes for people.
-
-    >>> bytes_in_words(12), bytes_in_words(204_800), bytes_in_words(3_500_000)
-    ('12 B', '205 kB', '3.5 MB')
-    """
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 999.5:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.2g} {unit}"

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import escape as escaped
 from xml.sax.saxutils import quoteattr
 
+from lamina.devices.byte_counts import bytes_in_words
 from lamina.explain.graphs.layered import Point, placed
-from lamina.explain.graphs.model import GraphModel, bytes_in_words
+from lamina.explain.graphs.model import GraphModel
 from lamina.explain.graphs.view import Box, opened, view_of
 from lamina.explain.graphs.words import clipped, content_of, extra_bytes, printable, totals_of
 

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
-from lamina.explain.graphs.model import GraphModel, Node, bytes_in_words
+from lamina.devices.byte_counts import bytes_in_words
+from lamina.explain.graphs.model import GraphModel, Node
 from lamina.explain.graphs.view import Box, View, opened, view_of
 from lamina.explain.graphs.words import clipped, content_of, extra_bytes, printable, totals_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lamina.explain.graphs.model import GraphModel, Node, bytes_in_words
+from lamina.devices.byte_counts import bytes_in_words
+from lamina.explain.graphs.model import GraphModel, Node
 
 
 def totals_of(model: GraphModel) -> str:

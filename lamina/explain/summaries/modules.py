@@ -8,7 +8,7 @@ from typing import Any, final
 
 from lamina.core.modes import no_grad
 from lamina.core.tensor import Tensor
-from lamina.devices.simulation import in_words
+from lamina.devices.byte_counts import bytes_in_words
 from lamina.nn import Module
 from lamina.random import fork_rng
 
@@ -68,7 +68,7 @@ class ModuleSummary:
         sums = f"{self.parameters:,} parameters"
         sums += f", {frozen:,} of them frozen" if frozen else ""
         sums += f"; {self.buffers:,} elements in buffers" if self.buffers else ""
-        return "\n".join([*lines, lines[1], f"{sums}; {in_words(self.nbytes)}"])
+        return "\n".join([*lines, lines[1], f"{sums}; {bytes_in_words(self.nbytes)}"])
 
     __repr__ = __str__
 

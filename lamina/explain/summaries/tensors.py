@@ -9,7 +9,7 @@ import numpy as np
 
 from lamina.core.tensor import Tensor
 from lamina.devices import backend_of
-from lamina.devices.simulation import in_words
+from lamina.devices.byte_counts import bytes_in_words
 
 MOST_SHOWN = 10
 """A tensor of so many elements is shown whole behind its summary."""
@@ -50,7 +50,7 @@ class TensorSummary:
         size = int(np.prod(self.shape, dtype=np.int64))
         parts = [f"{self.dtype}{list(self.shape)}"]
         if size > 1:
-            parts.append(f"n={size} ({in_words(self.nbytes)})")
+            parts.append(f"n={size} ({bytes_in_words(self.nbytes)})")
         if self.device != "cpu":
             parts.append(self.device)
         if self.low is not None and size > 1:

@@ -127,13 +127,13 @@ def test_text_keeps_to_its_width(program, width, unicode):
 
 def test_the_text_of_a_small_graph():
     expected = """\
-Graph of a tensor: 3 operations, 1 leaf; 12 B kept for backward
+Graph of a tensor: 3 operations, 1 leaf; 12 bytes kept for backward
 
-    what    result       from  keeps  source
-#0  leaf w  [3] float32               FILE  lamina.ones(3, requires_grad=True)
-#1  mul y   [3] float32  #0           FILE  w * 2
-#2  mul     [3] float32  #1    12 B   FILE  y * y
-#3  * sum   [] float32   #2           FILE  (y * y).sum()
+    what    result       from  keeps     source
+#0  leaf w  [3] float32                  FILE  lamina.ones(3, requires_grad=True)
+#1  mul y   [3] float32  #0              FILE  w * 2
+#2  mul     [3] float32  #1    12 bytes  FILE  y * y
+#3  * sum   [] float32   #2              FILE  (y * y).sum()
 
 * the pass begins here
 

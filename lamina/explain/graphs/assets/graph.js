@@ -75,14 +75,9 @@ function openAround(number) {
 }
 
 function bytesInWords(count) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let size = count;
-  let unit = 0;
-  while (size >= 999.5 && unit < units.length - 1) {
-    size /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || size >= 99.5 ? Math.round(size) : Number(size.toPrecision(2))} ${units[unit]}`;
+  if (count < 1024) return count === 1 ? "1 byte" : `${count} bytes`;
+  const unit = Math.min(3, Math.floor(Math.log2(count) / 10)); // powers of 1024
+  return `${(count / 1024 ** unit).toFixed(2)} ${["KiB", "MiB", "GiB"][unit - 1]}`;
 }
 
 function keptInWords(memory) {
