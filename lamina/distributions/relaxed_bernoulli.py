@@ -9,7 +9,7 @@ from lamina.core.tensor import Tensor
 from lamina.distributions import constraints
 from lamina.distributions.chances import BinaryChances, check_one_given
 from lamina.distributions.distribution import Distribution
-from lamina.distributions.transformed_distribution import TransformedDistribution
+from lamina.distributions.relaxed import Relaxed
 from lamina.distributions.transforms import SigmoidTransform
 from lamina.distributions.utils import broadcast_all, clamp_probs
 from lamina.ops.random import rand
@@ -70,7 +70,7 @@ class LogitRelaxedBernoulli(BinaryChances, Distribution):
         return self.temperature.log() + away - 2 * away.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Numbers in (0, 1) that come close to 0 and 1 as the temperature falls, with gradients.
 
     Args:
@@ -89,8 +89,6 @@ class RelaxedBernoulli(TransformedDistribution):
         "logits": constraints.real,
     }
     support = constraints.unit_interval
-    has_rsample = True
-    base_dist: LogitRelaxedBernoulli
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -98,18 +96,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:  # fmt: skip
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs

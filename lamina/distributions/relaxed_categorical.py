@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from lamina.core.tensor import Tensor
 from lamina.distributions import constraints
 from lamina.distributions.over_categories import OverCategories
-from lamina.distributions.transformed_distribution import TransformedDistribution
+from lamina.distributions.relaxed import Relaxed
 from lamina.distributions.transforms import ExpTransform
 from lamina.distributions.utils import broadcast_all, clamp_probs
 from lamina.ops.creation import full_like
@@ -65,7 +65,7 @@ class ExpRelaxedCategorical(OverCategories):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Probability vectors that come close to one-hot ones as the temperature falls, with gradients.
 
     Args:
@@ -84,8 +84,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         "logits": constraints.real_vector,
     }
     support = constraints.simplex
-    has_rsample = True
-    base_dist: ExpRelaxedCategorical
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -93,18 +91,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs
