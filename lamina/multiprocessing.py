@@ -1,6 +1,7 @@
 """Python's `multiprocessing`, and `spawn`: tensors are pickled like any value.
 
-They are copied from one process to another; PyTorch shares their memory.
+Processes share the memory of tensors that were asked to (`share_memory_`), and get copies of all
+others.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """What was set last. Tensors are copied between processes, not shared."""
+    """What was set last. How memory is shared is up to Python's `multiprocessing`."""
     return _strategies[-1]
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Keep the wish; tensors are copied between processes, not shared.
+    """Keep the wish; how memory is shared is up to Python's `multiprocessing`.
 
     Raises:
         AssertionError: There is no such strategy.

@@ -311,26 +311,6 @@ def typed_storage(self: Tensor) -> TypedStorage:
     return typed(storage_of(self._array)[0])
 
 
-def is_shared(self: Tensor) -> bool:
-    """Whether other processes share the memory; never, in Lamina."""
-    return False
-
-
-def share_memory_(self: Tensor) -> Tensor:
-    """Refused: processes have copies of tensors, and see nothing of each other's changes.
-
-    Raises:
-        NotImplementedError: Always. A program that went on would train copies without a word.
-    """
-    raise errors.NotSupported(
-        "share_memory_: memory is not shared between processes in Lamina, which copies tensors",
-        help=[
-            "send results back, for example with `torch.multiprocessing.Queue`",
-            "or let threads work on the same tensors: `threading.Thread`",
-        ],
-    )
-
-
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:

@@ -20,7 +20,7 @@ LAYERS = [
     {"methods", "autograd", "nn", "optim", "utils", "io", "func", "linalg", "fft", "special"}
     | {"random", "cuda", "cpu", "amp", "backends", "testing", "distributions", "signal", "sparse"}
     | {"jit", "accelerator"}
-    | {"serialization", "storage"}
+    | {"serialization", "storage", "shared_memory"}
     | {"hub", "multiprocessing", "profiler", "futures"},
     {"compiler", "explain", "doctor", "distributed"},
     {"lamina"},  # the front door, lamina/__init__.py

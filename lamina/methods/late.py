@@ -92,9 +92,8 @@ CHAPTERS: Final = {
         "as_strided_ narrow_copy squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_"
     ),
     "lamina.ops.view_writes": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
-    "lamina.storage": (
-        "_typed_storage=typed_storage is_shared set_ share_memory_ storage untyped_storage"
-    ),
+    "lamina.shared_memory": "is_shared share_memory_",
+    "lamina.storage": "_typed_storage=typed_storage set_ storage untyped_storage",
 }
 
 

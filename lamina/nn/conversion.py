@@ -168,7 +168,7 @@ class Conversion:
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def share_memory(self) -> Self:
-        """Ask every tensor for memory that other processes see, which is refused."""
+        """Move every tensor to memory that other processes share; see `Tensor.share_memory_`."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def train(self, mode: bool = True) -> Self:
