@@ -21,11 +21,13 @@ def late_names(
 
     Args:
         module: The module's own name.
-        homes: The names, in one text, by the module that they stand in.
-        submodules: Modules inside of it that are names of its own.
+        homes: The names, in one text, by the module that they stand in. Modules that are inside
+            of it are names of it too.
+        submodules: More modules inside of it.
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
-    inside = frozenset(submodules.split())
+    parts = (home.rpartition(".") for home in homes)
+    inside = {name for package, _, name in parts if package == module} | set(submodules.split())
 
     def find(name: str) -> Any:
         if name in inside:

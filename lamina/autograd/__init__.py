@@ -66,5 +66,4 @@ _HOMES = {
     "lamina.autograd.gradient_checks": "gradcheck gradgradcheck",
     "lamina.autograd.variable": "Variable",
 }
-_FILES = "anomaly_mode forward_ad function functional graph profiler variable"
-__getattr__, __dir__ = late_names(__name__, _HOMES, _FILES)
+__getattr__, __dir__ = late_names(__name__, _HOMES, "forward_ad functional graph profiler")

@@ -150,7 +150,7 @@ _HOMES = {
     "lamina.nn.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "lamina.nn.parallel": "DataParallel",
 }
-_FILES = "attention common_types functional grad init modules parallel parameter utils"
+_FILES = "attention common_types functional grad init modules utils"
 __getattr__, __dir__ = late_names(__name__, _HOMES, _FILES)
 
 __all__ = [

@@ -44,11 +44,7 @@ _HOMES = {
     "lamina.optim.sgd": "SGD",
     "lamina.optim.sparse_adam": "SparseAdam",
 }
-_FILES = (
-    "adadelta adafactor adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam "
-    "rmsprop rprop sgd sparse_adam swa_utils"
-)
-__getattr__, __dir__ = late_names(__name__, _HOMES, _FILES)
+__getattr__, __dir__ = late_names(__name__, _HOMES, "lr_scheduler swa_utils")
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
