@@ -176,6 +176,7 @@ HOMES: Final = {name: home for home, names in _CHAPTERS.items() for name in name
 
 _OPERATIONS: Final = {
     "lamina.ops.activation": "relu",
+    "lamina.ops.affine": "linear",
     "lamina.ops.arranging": "flip roll",
     "lamina.ops.batching": "enter_batch leave_batch lift_to_batch",
     "lamina.ops.convolution": "channel_sums",

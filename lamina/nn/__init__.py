@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         MaxPool3d,
     )
     from lamina.nn.recurrent import GRU, LSTM, RNN, RNNBase
-    from lamina.nn.recurrent_steps import GRUCell, LSTMCell, RNNCell, RNNCellBase
+    from lamina.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
     from lamina.nn.response_normalization import CrossMapLRN2d, LocalResponseNorm
     from lamina.nn.squashing import (
         GLU, Hardshrink, Hardsigmoid, LogSigmoid, LogSoftmax, Sigmoid, Softmax, Softmax2d, Softmin,
@@ -138,7 +138,7 @@ _HOMES = {
         "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
     ),
     "lamina.nn.recurrent": "GRU LSTM RNN RNNBase",
-    "lamina.nn.recurrent_steps": "GRUCell LSTMCell RNNCell RNNCellBase",
+    "lamina.nn.recurrent_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
     "lamina.nn.response_normalization": "CrossMapLRN2d LocalResponseNorm",
     "lamina.nn.squashing": (
         "GLU Hardshrink Hardsigmoid LogSigmoid LogSoftmax Sigmoid Softmax Softmax2d Softmin "

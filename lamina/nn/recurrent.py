@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM and GRU, as a loop over time."""
+"""Recurrent layers: RNN, LSTM and GRU."""
 
 from __future__ import annotations
 
@@ -12,25 +12,19 @@ from lamina.nn import init
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.nn.recurrent_checks import check_sizes, with_batch
-from lamina.nn.recurrent_steps import (
-    backward_in_time,
-    forward_in_time,
-    gru_step,
-    lstm_step,
-    rnn_step,
-)
 from lamina.nn.utils.rnn import PackedSequence
 from lamina.ops.creation import empty, zeros
 from lamina.ops.joining import cat, stack
+from lamina.ops.recurrent_layers import recurrent_layer
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(Module):
-    """What the recurrent layers share: weights, layers, directions, and the loop over time.
+    """What the recurrent layers share: weights, layers, directions.
 
-    A subclass says how many gates it has and how one step goes. The state is a tuple of tensors:
-    `(h,)`, or `(h, c)` for an LSTM.
+    A subclass says how many gates it has. The state is a tuple of tensors: `(h,)`, or `(h, c)` for
+    an LSTM.
     """
 
     _gates: ClassVar[int] = 1
@@ -106,11 +100,6 @@ class RNNBase(Module):
 
     def flatten_parameters(self) -> None:
         """Do nothing: the weights need no special place in memory."""
-
-    def _step(
-        self, gates: Tensor, state: tuple[Tensor, ...], weights: dict[str, Tensor]
-    ) -> tuple[Tensor, ...]:
-        raise NotImplementedError
 
     def _state_sizes(self) -> tuple[int, ...]:
         """Return the length of each part of the state."""
@@ -213,14 +202,8 @@ class RNNBase(Module):
         sizes: list[int] | None,
         is_reverse: bool,
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        names = self._all_weights[row]
-        weights = {name.rpartition("_l")[0]: getattr(self, name) for name in names}
-        # The input's share of the gates needs no state, so one product serves all times.
-        gates = F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
-        times = gates.unbind(0) if sizes is None else gates.split(sizes)
-        walk = backward_in_time if is_reverse else forward_in_time
-        outputs, last = walk(times, state, lambda gate, held: self._step(gate, held, weights))
-        return (stack(outputs) if sizes is None else cat(outputs)), last
+        weights = {name.rpartition("_l")[0]: getattr(self, name) for name in self._all_weights[row]}
+        return recurrent_layer(self.mode, input, weights, state, sizes, is_reverse)
 
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that differ from the default."""
@@ -284,11 +267,6 @@ class RNN(RNNBase):
         super().__init__(mode, input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def _step(
-        self, gates: Tensor, state: tuple[Tensor, ...], weights: dict[str, Tensor]
-    ) -> tuple[Tensor, ...]:
-        return rnn_step(gates, state, weights, self.nonlinearity)
-
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the outputs of the last layer at all times, and the last state of each layer.
 
@@ -315,8 +293,6 @@ class GRU(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("GRU", *args, **kwargs)
-
-    _step = staticmethod(gru_step)
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the outputs of the last layer at all times, and the last state of each layer.
@@ -353,8 +329,6 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
-
-    _step = staticmethod(lstm_step)
 
     def _state_sizes(self) -> tuple[int, ...]:
         return (self.proj_size or self.hidden_size, self.hidden_size)

@@ -10,7 +10,7 @@ from lamina.core.call import operation
 from lamina.core.op import raw
 from lamina.core.samples import sample
 
-__all__: list[str] = []
+__all__ = ["gru_rule", "lstm_rule"]
 
 
 def _lstm_gates(gates: Any, cell: Any) -> tuple[Any, Any, Any]:
@@ -24,7 +24,7 @@ def _lstm_gates(gates: Any, cell: Any) -> tuple[Any, Any, Any]:
     return leave * np.tanh(following), following, opened
 
 
-def _lstm_rule(F: Any, g: Any, cell: Any, out1: Any, out2: Any) -> tuple[Any, Any]:
+def lstm_rule(F: Any, g: Any, cell: Any, out1: Any, out2: Any) -> tuple[Any, Any]:
     """Gradients of gates and cell; `g` are those of hidden state, cell and opened gates."""
     size = cell.shape[-1]
     enter, keep = out2[..., :size], out2[..., size : 2 * size]
@@ -51,7 +51,7 @@ lstm_gates = operation(
     "lstm_gates",
     _lstm_gates,
     tensors="gates cell",
-    grad=_lstm_rule,
+    grad=lstm_rule,
     samples=lambda make: [sample(make(2, 12), make(2, 3)), sample(make(8), make(2))],
     doc="The next state of an LSTM, from what its four gates are given and the cell.",
 )
@@ -66,6 +66,11 @@ def _gru_gates(from_input: Any, from_state: Any, hidden: Any) -> tuple[Any, Any]
 
 
 def _gru_rule(F: Any, g: Any, from_state: Any, hidden: Any, out1: Any) -> tuple[Any, Any, Any]:
+    return gru_rule(F, g, from_state[..., 2 * hidden.shape[-1] :], hidden, out1)
+
+
+def gru_rule(F: Any, g: Any, third: Any, hidden: Any, out1: Any) -> tuple[Any, Any, Any]:
+    """Gradients of both shares and of the state; `third` is the state's share of the third gate."""
     size = hidden.shape[-1]
     reset, update, new = out1[..., :size], out1[..., size : 2 * size], out1[..., 2 * size :]
     of_next, of_opened = g
@@ -76,7 +81,7 @@ def _gru_rule(F: Any, g: Any, from_state: Any, hidden: Any, out1: Any) -> tuple[
         of_update = of_update + of_opened[..., size : 2 * size]
         of_new = of_new + of_opened[..., 2 * size :]
     of_new = of_new * (1 - new * new)
-    of_reset = of_new * from_state[..., 2 * size :]
+    of_reset = of_new * third
     if of_opened is not None:
         of_reset = of_reset + of_opened[..., :size]
     of_reset = of_reset * reset * (1 - reset)

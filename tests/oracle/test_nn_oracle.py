@@ -190,3 +190,40 @@ def test_schedule(name, args, kwargs, optimizer):
             assert schedule.get_last_lr() == [group["lr"]]
         traces.append(trace)
     assert traces[0] == traces[1]
+
+
+def recurrent(library, name, options, x, lengths):
+    """A layer with its weights from seed 3, and what it gives for an input."""
+    layer = made(library, name, (24, 72), options)
+    given = x
+    if lengths is not None:
+        given = library.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    output, state = layer(given)
+    return layer, [output.data, *(state if isinstance(state, tuple) else (state,))]
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections")
+@pytest.mark.parametrize("lengths", [None, [3, 20, 11, 20, 1, 8, 20]])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("LSTM", {}),
+        ("LSTM", {"num_layers": 2, "bidirectional": True, "bias": False}),
+        ("LSTM", {"bidirectional": True, "proj_size": 10}),
+        ("GRU", {"num_layers": 2, "bidirectional": True}),
+        ("GRU", {"bias": False}),
+        ("RNN", {"bidirectional": True}),
+        ("RNN", {"nonlinearity": "relu"}),
+    ],
+)
+def test_recurrent_layers_of_some_size(name, options, lengths):
+    """Large enough for machine code: values, and the gradients of input and weights."""
+    values = torch.randn(20, 7, 24, generator=torch.Generator().manual_seed(5))
+    found = []
+    for library in (lamina, torch):
+        x = library.tensor(values.numpy(), requires_grad=True)
+        layer, made_by = recurrent(library, name, options, x, lengths)
+        sum((part * part).sum() for part in made_by).backward()
+        found.append([*made_by, x.grad, *(parameter.grad for parameter in layer.parameters())])
+    for ours, theirs in zip(*found, strict=True):
+        assert_close(ours, theirs, 2e-5 * max(1.0, float(theirs.detach().abs().max())))

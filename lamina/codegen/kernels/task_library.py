@@ -18,10 +18,18 @@ from lamina.codegen.kernels.tasks.convolution import ConvolveWriter, pack_weight
 from lamina.codegen.kernels.tasks.depthwise import depthwise_functions
 from lamina.codegen.kernels.tasks.packing import copy_planes, packing_functions
 from lamina.codegen.kernels.tasks.pooling import pooling_functions
+from lamina.codegen.kernels.tasks.recurrence import walk_functions
+from lamina.codegen.kernels.tasks.recurrence_backward import return_functions
+from lamina.codegen.kernels.tasks.recurrence_gates import GATES
 from lamina.codegen.kernels.tasks.tiles import tile_functions
 from lamina.codegen.kernels.tasks.weights import WeighWriter, fold_function
 from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import KIND_OF, Function
+
+
+def _recurrent_functions(name: str, kind: str, width: int) -> list[Function]:
+    return [*walk_functions(name, kind, width), *return_functions(name, kind, width)]
+
 
 _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
     "convolution": lambda kind, width: [
@@ -45,6 +53,7 @@ _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
         copy_planes(kind, width),
         *depthwise_functions(kind, width),
     ],
+    **{name: functools.partial(_recurrent_functions, name) for name in GATES},
 }
 
 

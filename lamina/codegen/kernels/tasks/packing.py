@@ -29,7 +29,7 @@ def packing_functions(kind: str, width: int) -> list[Function]:
     """All packing functions for a kind of number."""
     return [
         _pack_panel(kind, width),
-        _turn(kind, width),
+        turn(kind, width),
         copy_planes(kind, width),
         _pack_rows(kind),
     ]
@@ -82,7 +82,7 @@ def _pack_panel(kind: str, width: int) -> Function:
     return routine.function
 
 
-def _turn(kind: str, width: int) -> Function:
+def turn(kind: str, width: int) -> Function:
     """The transpose of `rows` (at most a vector's width) rows of `count` elements: `turn`.
 
     Rows are `step` bytes apart, those of the result `width` bytes. Lanes of rows that are not

@@ -85,14 +85,14 @@ def tile_functions(kind: str, width: int) -> Iterator[Function]:
             yield _scattered(kind, width, height, vectors)
 
 
-def _sums(
-    routine: Routine, starts: list[Lanes], count: Lanes,
-    left: Callable[[Lanes, int], Lanes], right: Callable[[Lanes, int], Lanes], vectors: int,
+def summed(
+    routine: Routine, starts: list[list[Lanes]], count: Lanes,
+    left: Callable[[Lanes, int], Lanes], right: Callable[[Lanes, int], Lanes],
 ) -> list[list[Lanes]]:  # fmt: skip
-    """The sums of `left(k, row) * right(k, vector)` over k, row by row."""
-    totals = [[Variable(start) for _ in range(vectors)] for start in starts]
+    """What a tile's rows start with, and the sums of `left(k, row) * right(k, vector)` over k."""
+    totals = [[Variable(start) for start in row] for row in starts]
     with routine.loop(0, count) as k:
-        lanes = [right(k, v) for v in range(vectors)]
+        lanes = [right(k, v) for v in range(len(totals[0]))]
         for i, row in enumerate(totals):
             factor = left(k, i)
             for total, other in zip(row, lanes, strict=True):
@@ -111,14 +111,13 @@ def _packed(kind: str, width: int, height: int, vectors: int) -> Function:
     block, item = Block(routine.function, width), BYTES[kind]
     left, start, steps = (routine.address(name) for name in ("left", "start", "steps"))
     vectors_at = [routine.address("right"), routine.address("beside")]
-    sums = _sums(
+    sums = summed(
         routine,
-        [(start + i * item).spread(kind, block) for i in range(height)],
+        [[(start + i * item).spread(kind, block)] * vectors for i in range(height)],
         routine.parameter("count"),
         lambda k, i: (left + k * (height * item) + i * item).spread(kind, block),
         lambda k, v: (vectors_at[v] + steps.load("i64", k)).lanes(kind, block),
-        vectors,
-    )  # fmt: skip
+    )
     targets = [(routine.address("first"), routine.parameter("lanes"))]
     if vectors == 2:
         targets.append((routine.address("second"), routine.parameter("more")))
@@ -190,10 +189,9 @@ def _scattered(kind: str, width: int, height: int, vectors: int) -> Function:
             here[k.name] = left + steps.load("i64", k)
         return (here[k.name] + offsets[i]).spread(kind, block)
 
-    sums = _sums(
-        routine, [block.constant(kind, 0)] * height, routine.parameter("count"), factor,
+    sums = summed(
+        routine, [[block.constant(kind, 0)] * vectors] * height, routine.parameter("count"), factor,
         lambda k, v: (right + k * (2 * width * item) + v * width * item).lanes(kind, block),
-        vectors,
     )  # fmt: skip
     for i, row in enumerate(sums):
         with routine.when(rows.compare("sgt", i)):

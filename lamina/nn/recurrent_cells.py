@@ -1,11 +1,11 @@
-"""One step in time of each recurrent layer, on the input's share of the gates; and the cells."""
+"""The cells: one step in time of a recurrent layer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lamina.core.op import traced
 from lamina.core.tensor import Tensor
 from lamina.errors import InvalidArgument, InvalidValue
 from lamina.nn import functional as F
@@ -13,91 +13,9 @@ from lamina.nn import init
 from lamina.nn.module import Module
 from lamina.nn.parameter import Parameter
 from lamina.ops.creation import empty, zeros
-from lamina.ops.joining import cat
-from lamina.ops.recurrent_gates import gru_gates, lstm_gates
+from lamina.ops.recurrent_steps import Weights, next_state
 
-__all__ = [
-    "GRUCell",
-    "LSTMCell",
-    "RNNCell",
-    "RNNCellBase",
-    "backward_in_time",
-    "forward_in_time",
-    "gru_step",
-    "lstm_step",
-    "rnn_step",
-]
-
-Weights = Mapping[str, Tensor]
-
-
-def _from_state(state: tuple[Tensor, ...], weights: Weights) -> Tensor:
-    return F.linear(state[0], weights["weight_hh"], weights.get("bias_hh"))
-
-
-def rnn_step(
-    gates: Tensor, state: tuple[Tensor, ...], weights: Weights, nonlinearity: str
-) -> tuple[Tensor, ...]:
-    """Return the next `(h,)`."""
-    total = gates + _from_state(state, weights)
-    return (total.tanh() if nonlinearity == "tanh" else total.relu(),)
-
-
-def gru_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tuple[Tensor, ...]:
-    """Return the next `(h,)`."""
-    following, _ = gru_gates(gates, _from_state(state, weights), state[0])
-    return (following,)
-
-
-def lstm_step(gates: Tensor, state: tuple[Tensor, ...], weights: Weights) -> tuple[Tensor, ...]:
-    """Return the next `(h, c)`."""
-    hidden, cell, _ = lstm_gates(gates + _from_state(state, weights), state[1])
-    projection = weights.get("weight_hr")
-    return (hidden if projection is None else F.linear(hidden, projection)), cell
-
-
-Step = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, ...]]
-
-
-def forward_in_time(
-    times: Sequence[Tensor], state: tuple[Tensor, ...], step: Step
-) -> tuple[list[Tensor], tuple[Tensor, ...]]:
-    """Return the outputs at all times, and the last state of each sequence.
-
-    Args:
-        times: the gates at each time, of as many sequences as go on at it, the longest first.
-        state: the first state of all sequences.
-        step: takes gates and state to the next state.
-    """
-    outputs = []
-    ended: list[tuple[Tensor, ...]] = []
-    for gates in times:
-        count = gates.shape[0]
-        if count < state[0].shape[0]:
-            ended.append(tuple(part[count:] for part in state))
-            state = tuple(part[:count] for part in state)
-        state = step(gates, state)
-        outputs.append(state[0])
-    if ended:
-        parts = zip(state, *reversed(ended), strict=True)
-        state = tuple(cat(pieces) for pieces in parts)
-    return outputs, state
-
-
-def backward_in_time(
-    times: Sequence[Tensor], state: tuple[Tensor, ...], step: Step
-) -> tuple[list[Tensor], tuple[Tensor, ...]]:
-    """Do what `forward_in_time` does from the end; each sequence begins at its own last element."""
-    first, outputs = state, []
-    state = tuple(part[: times[-1].shape[0]] for part in first)
-    for gates in reversed(times):
-        count, before = gates.shape[0], state[0].shape[0]
-        if count > before:
-            begin = (part[before:count] for part in first)
-            state = tuple(cat(pieces) for pieces in zip(state, begin, strict=True))
-        state = step(gates, state)
-        outputs.append(state[0])
-    return outputs[::-1], state
+__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
@@ -141,21 +59,20 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _prepared(
-        self, input: Tensor, state: tuple[Tensor, ...] | None, parts: int
-    ) -> tuple[Tensor, tuple[Tensor, ...], Weights]:
+    def _next(
+        self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None
+    ) -> tuple[Tensor, ...]:
         if input.ndim not in (1, 2):
             raise InvalidValue(
                 f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead"
             )
         if state is None:
             size = (*input.shape[:-1], self.hidden_size)
-            state = (zeros(size, dtype=input.dtype, device=input.device),) * parts
+            zero = zeros(size, dtype=input.dtype, device=input.device)
+            state = (zero, zero) if mode == "LSTM" else (zero,)
         gates = F.linear(input, self.weight_ih, self.bias_ih)
-        weights = {"weight_hh": self.weight_hh}
-        if self.bias_hh is not None:
-            weights["bias_hh"] = self.bias_hh
-        return gates, state, weights
+        weights = Weights(self.weight_hh, self.bias_hh)
+        return next_state(traced, mode, gates, state, weights)[0]
 
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that differ from the default."""
@@ -191,8 +108,8 @@ class RNNCell(RNNCellBase):
         """Return the next state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise InvalidArgument(f"Unknown nonlinearity: {self.nonlinearity}")
-        gates, state, weights = self._prepared(input, None if hx is None else (hx,), 1)
-        return rnn_step(gates, state, weights, self.nonlinearity)[0]
+        mode = f"RNN_{self.nonlinearity.upper()}"
+        return self._next(mode, input, None if hx is None else (hx,))[0]
 
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that differ from the default."""
@@ -217,8 +134,7 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
-        prepared = self._prepared(input, None if hx is None else (hx,), 1)
-        return gru_step(*prepared)[0]
+        return self._next("GRU", input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -236,5 +152,4 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
         """Return the next `(h, c)`."""
-        prepared = self._prepared(input, None if hx is None else tuple(hx), 2)
-        return lstm_step(*prepared)
+        return self._next("LSTM", input, None if hx is None else tuple(hx))

@@ -1,0 +1,183 @@
+"""The walk of a recurrent layer back through time: the gradients of its gates, in one task.
+
+A piece is a few sequences, as on the way forward. The gradients of all gates are written, since the
+gradients of the weights are products over all steps, which BLAS does at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lamina.codegen.kernels.tasks.fields import fields, row_at
+from lamina.codegen.kernels.tasks.recurrence import GROUP, STEP, Shape, rows_of_piece
+from lamina.codegen.kernels.tasks.recurrence_gates import GATES
+from lamina.codegen.kernels.tasks.routines import Address, Routine, either, first_lanes, least
+from lamina.codegen.kernels.tasks.tiles import summed
+from lamina.codegen.llvm.ir import Block, Function, Lanes
+
+RETURN_FIELDS: Final = (
+    "steps", "step_count", "batch", "pieces", "size", "panels", "kept", "kept_row",
+    "gradient", "gradient_row", "of_gates", "of_gates_row", "totals", "before",
+    "of_last_hidden", "of_last_cell", "of_hidden", "of_cell", "scratch", "scratch_step", "across",
+)  # fmt: skip
+"""What the task `return` finds in its table; `before` is the first cell (or state). `totals` has a
+row like `of_gates` for each sequence, at first of zeros."""
+
+UNDO: Final = (
+    "ptr %state, ptr %cells, ptr %before, i64 %across, i64 %rows, i64 %size, ptr %kept, i64 %row, "
+    "ptr %gradient, i64 %gradient_row, ptr %of_gates, i64 %of_gates_row, ptr %totals"
+)
+THROUGH: Final = (
+    "ptr %left, i64 %row, ptr %panels, i64 %count, ptr %state, i64 %across, i64 %begin, i64 %end"
+)
+
+
+def return_functions(name: str, kind: str, width: int) -> list[Function]:
+    """The task of the way back for a kind of layer, and what it calls but `copy_rows`."""
+    shape = Shape(GATES[name], kind, width)
+    return [
+        _undo(shape),
+        *(_through(shape, rows, blocks) for rows in shape.heights for blocks in (GROUP, 1)),
+        _return(shape),
+    ]
+
+
+def _undo(shape: Shape) -> Function:
+    """The gradients of the gates of one step, from those of state and cell: `undo`."""
+    routine = Routine("undo", UNDO)
+    routine.function.is_internal = True
+    gates, kind, block = shape.gates, shape.kind, Block(routine.function, shape.width)
+    across, size = routine.parameter("across"), routine.parameter("size")
+    slot = size * shape.item
+    with (
+        routine.loop(0, routine.parameter("rows")) as i,
+        routine.loop(0, size, shape.width) as unit,
+    ):
+        mask = first_lanes(block, size - unit)
+        far, inside = across * i + unit * shape.item, unit * shape.item
+        state, cells = routine.address("state") + far, routine.address("cells") + far
+        kept = routine.address("kept") + routine.parameter("row") * i + inside
+        given = routine.address("gradient") + routine.parameter("gradient_row") * i + inside
+        before = None
+        if gates.before is not None:
+            before = (routine.address("before") + far).lanes(kind, block)
+        undone = gates.backward(
+            [(kept + slot * s).load_some(kind, mask) for s in range(gates.form.kept)], before,
+            state.lanes(kind, block) + given.load_some(kind, mask),
+            cells.lanes(kind, block) if gates.has_cell else None,
+        )  # fmt: skip
+        row = routine.parameter("of_gates_row") * i + inside
+        of_gates, totals = routine.address("of_gates") + row, routine.address("totals") + row
+        for s, lanes in enumerate(undone.gates):
+            (of_gates + slot * s).store_some(lanes, mask)
+            total = totals + slot * s
+            total.store_some(total.load_some(kind, mask) + lanes, mask)
+        if undone.hidden is not None:
+            state.store(undone.hidden)
+        if undone.cell is not None:
+            cells.store(undone.cell)
+    return routine.function
+
+
+def _through_name(rows: int, blocks: int) -> str:
+    return f"through_{rows}_{blocks}"
+
+
+def _through(shape: Shape, rows: int, blocks: int) -> Function:
+    """The gradient of the state before: that of the gates through the weight.
+
+    Args:
+        shape: What it is for.
+        rows: How many sequences.
+        blocks: How many vectors of hidden units a tile has.
+    """
+    routine = Routine(_through_name(rows, blocks), THROUGH)
+    routine.function.is_internal = True
+    block, kind, vector = Block(routine.function, shape.width), shape.kind, shape.vector
+    count, row, across = (routine.parameter(name) for name in ("count", "row", "across"))
+    left = routine.address("left")
+    with routine.loop(routine.parameter("begin"), routine.parameter("end"), blocks) as first:
+        panel = routine.address("panels") + first * count * vector
+        state = routine.address("state") + first * vector
+
+        def start(i: int, v: int, state: Address = state) -> Lanes:
+            if shape.gates.has_own_way:
+                return (state + across * i + v * vector).lanes(kind, block)
+            return block.constant(kind, 0)
+
+        sums = summed(
+            routine, [[start(i, v) for v in range(blocks)] for i in range(rows)], count,
+            lambda k, i: (left + row * i + k * shape.item).spread(kind, block),
+            lambda k, v: (panel + k * (blocks * vector) + v * vector).lanes(kind, block),
+        )  # fmt: skip
+        for i, of_row in enumerate(sums):
+            for v, lanes in enumerate(of_row):
+                (state + across * i + v * vector).store(lanes)
+    return routine.function
+
+
+def _return(shape: Shape) -> Function:
+    """Task: all steps of the sequences of a piece, from the last one on: `return`."""
+    routine = Routine("return")
+    numbers, places = fields(routine, RETURN_FIELDS)
+    size, across, row = numbers["size"], numbers["across"], numbers["kept_row"]
+    slot, gates = size * shape.item, shape.gates
+    room = across * shape.heights[-1]
+    with routine.pieces() as piece:
+        first, rows = rows_of_piece(routine, numbers, piece)
+        state = places["scratch"] + piece * numbers["scratch_step"]
+        before, cells = state + room, state + room * 2
+        ends = [("hidden", state)] + [("cell", cells)] * gates.has_cell
+        for name, target in ends:
+            source = places[f"of_last_{name}"] + first * slot
+            routine.call("copy_rows", source, slot, target, across, rows, slot)
+        with routine.loop(0, numbers["step_count"]) as done:
+            known = row_at(places["steps"], numbers["step_count"] - 1 - done, STEP)
+            active = least(known["count"] - first, rows)
+            if gates.before is not None:
+                _gather_before(routine, shape, numbers, places, known, (first, active), before)
+            of_gates = places["of_gates"] + (known["row"] + first) * numbers["of_gates_row"]
+            routine.call(
+                "undo", state, cells, before, across, active, size,
+                places["kept"] + (known["row"] + first) * row, row,
+                places["gradient"] + known["offset"] + first * numbers["gradient_row"],
+                numbers["gradient_row"], of_gates, numbers["of_gates_row"],
+                places["totals"] + first * numbers["of_gates_row"],
+            )  # fmt: skip
+            _call_through(routine, shape, numbers, places, active, of_gates, state)
+        for name, source in ends:
+            target = places[f"of_{name}"] + first * slot
+            routine.call("copy_rows", source, across, target, slot, rows, slot)
+    return routine.function
+
+
+def _gather_before(
+    routine: Routine, shape: Shape, numbers: dict[str, Lanes], places: dict[str, Address],
+    known: dict[str, Lanes], part: tuple[Lanes, Lanes], target: Address,
+) -> None:  # fmt: skip
+    """Copy the cells (or states) before a step; sequences that begin with it have the first one."""
+    first, active = part
+    slot = numbers["size"] * shape.item
+    with routine.loop(0, active) as i:
+        row = first + i
+        earlier = places["kept"] + (known["row_before"] + row) * numbers["kept_row"]
+        goes_on = row.compare("slt", known["count_before"])
+        source = either(goes_on, earlier + slot * shape.gates.before, places["before"] + row * slot)
+        source.copy_to(target + i * numbers["across"], slot)
+
+
+def _call_through(
+    routine: Routine, shape: Shape, numbers: dict[str, Lanes], places: dict[str, Address],
+    active: Lanes, of_gates: Address, state: Address,
+) -> None:  # fmt: skip
+    form, size = shape.gates.form, numbers["size"]
+    blocks = (size + (shape.width - 1)) // shape.width
+    grouped = blocks // GROUP * GROUP
+    left = of_gates + size * (shape.item * (form.written - form.gates))
+    for height in shape.heights:
+        with routine.when(active.compare("eq", height)):
+            for together, span in ((GROUP, (routine.number(0), grouped)), (1, (grouped, blocks))):
+                routine.call(
+                    _through_name(height, together), left, numbers["of_gates_row"],
+                    places["panels"], size * form.gates, state, numbers["across"], *span,
+                )  # fmt: skip
