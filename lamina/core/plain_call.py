@@ -120,7 +120,9 @@ def _wrapped(op: Op, values: list[Any], tensors: list[Tensor], result: Any) -> A
     made._array = result
     made._shape = made._grad = made._view = made._cell = made._hooks = made._node = None
     place = here()
-    if records and result.dtype.kind in "fc" and not op.constants:
+    # bfloat16 is of no kind that NumPy has.
+    records = records and (result.dtype.kind in "fc" or made.dtype.is_differentiable)
+    if records and not op.constants:
         made._node = record(op, values, [made], place)
         made._requires_grad = True
         made._origin = None
