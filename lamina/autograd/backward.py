@@ -34,8 +34,17 @@ def _tensors(value: Any) -> list[Tensor]:
     return [standing_for(item) for item in _listed(value)]
 
 
+def _is_computed_number(root: Tensor) -> bool:
+    """Whether a root is what it most often is, a loss (0.5 us less than to ask all of it)."""
+    array = root._array
+    has_graph = root._node is not None and root._requires_grad and root._view is None
+    return has_graph and array.size == 1 and array.dtype.kind == "f"
+
+
 def _root_gradients(roots: list[Tensor], given: Any) -> list[Tensor | None]:
     """A gradient for each root: what the user gave, or None, which stands for one, for a scalar."""
+    if given is None and len(roots) == 1 and _is_computed_number(roots[0]):
+        return [None]
     gradients = [None] * len(roots) if given is None else _listed(given)
     if len(gradients) != len(roots):
         raise errors.GradShapeMismatch(

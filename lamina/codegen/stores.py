@@ -17,11 +17,12 @@ LARGE_ARENA: Final = 1 << 20
 """Bytes of an arena that is not kept between runs, where results are not kept either."""
 
 _AFTER_HEAD: Final = object.__basicsize__
+_read: Final = ctypes.c_ssize_t.from_address
 
 
 def _address_by_field(array: Any) -> int:
     """The address of the elements, read from the array object: 0.15 us instead of 1."""
-    found: int = ctypes.c_ssize_t.from_address(id(array) + _AFTER_HEAD).value
+    found: int = _read(id(array) + _AFTER_HEAD).value
     return found
 
 

@@ -19,19 +19,22 @@ from lamina.core.views import inherits_flag
 _leaf_lock: Final = threading.Lock()
 
 
-def add_to_leaves(entries: Iterable[list[Any]], place: Any) -> None:
+def add_to_leaves(entries: Iterable[Any], place: Any) -> None:
     """Add finished gradients to the `.grad` of leaves, taking arrays over that nobody else has.
 
-    An entry is [leaf, gradient, whether nobody else writes the array]. One call for all leaves,
-    one lock and one origin save 0.4 us a leaf.
+    An entry is [leaf, gradient, whether nobody else writes the array]; a tuple serves where nobody
+    does. One call for all leaves, one lock and one origin save 0.4 us a leaf.
     """
     origin, places = (*place, "backward", CUT_BACKWARD, None), (place,)
     with _leaf_lock:
         for entry in entries:
             leaf, gradient, is_owned = entry
-            if not leaf._requires_grad or (leaf._view is not None and inherits_flag(leaf)):
+            if gradient is None or leaf is None or not leaf._requires_grad:
                 continue
-            entry[1] = None
+            if leaf._view is not None and inherits_flag(leaf):
+                continue
+            if not is_owned:
+                entry[1] = None
             grad = leaf._grad
             if grad is not None:
                 np.add(grad._array, gradient, out=grad._array)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -123,18 +124,13 @@ def _run_last(node: Node, array: Any, retain_graph: bool, place: Any) -> None:
     gradients = node.pull(raw, array)
     if not retain_graph:
         node.release(place)
-    entries = []
-    is_adding = False
-    for leaf, gradient in zip(node.next, gradients, strict=True):
-        if leaf is not None and gradient is not None:
-            entries.append([leaf, gradient, True])
-            is_adding = is_adding or leaf._grad is not None
-    del gradients, gradient  # so that a pass over other nodes need not know of these arrays
-    if is_adding:
-        with noted_flags():
-            add_to_leaves(entries, place)
-    else:
-        add_to_leaves(entries, place)
+    entries = zip(node.next, gradients, repeat(True))
+    for leaf in node.next:
+        if leaf is not None and leaf._grad is not None:
+            with noted_flags():
+                add_to_leaves(entries, place)
+            return
+    add_to_leaves(entries, place)
 
 
 def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: Any) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import chain
-from operator import attrgetter, is_
+from operator import is_
 from typing import Any, Final, final
 
 import numpy as np
@@ -32,9 +32,6 @@ MOST_ELEMENTS: Final = 1 << 22
 MOST_WASTED: Final = 16
 """Lineups that were made for nothing: the program changes too much between its steps."""
 
-_ARRAY: Final = attrgetter("_array")
-_FACTS: Final = attrgetter("_view", "_cell", "_origin")
-_GRAD: Final = attrgetter("_grad")
 _ITEM: Final = np.ndarray.item
 
 
@@ -72,9 +69,8 @@ class Lineup:
         self._targets = [[target._array for target in row.targets] for row in rows]
         self._changed = [cell_of(t) for row in rows for t in update.written(row)]
         self._changed += [cell_of(clock) for alike in clocks for clock in alike[1:]]
-        self._tensors = [*self.params, *self._values]
-        self._arrays = list(map(_ARRAY, self._tensors))
-        self._facts = list(map(_FACTS, self._tensors))  # cells are there now
+        tensors = [*self.params, *self._values]  # whose cells are there now
+        self._facts = [(t, t._array, t._view, t._cell, t._origin) for t in tensors]
         self._ready: Any = None
         self._lock = threading.Lock()
 
@@ -94,12 +90,19 @@ class Lineup:
             len(params) == len(self.params)
             and all(map(is_, params, self.params))
             and (not states or self._are_same(states, known))
-            and all(map(is_, map(_ARRAY, self._tensors), self._arrays))
-            and list(map(_FACTS, self._tensors)) == self._facts
         ):
             return None
+        for tensor, array, view, cell, origin in self._facts:
+            if (
+                tensor._array is not array
+                or tensor._view is not view
+                or tensor._cell is not cell
+                or tensor._origin is not origin
+            ):
+                return None
         kind, gradients = self._kind, []
-        for grad, shape in zip(map(_GRAD, params), self._shapes, strict=True):
+        for param, shape in zip(params, self._shapes, strict=True):
+            grad = param._grad
             if grad is None:
                 return None
             array = grad._array
