@@ -129,10 +129,10 @@ class Executable:
         """
         store = self._store
         if inputs is not self._bound:
-            arrays, bind = store.arrays, store.bind
-            for slot, array in zip(self._slots, inputs, strict=True):
-                if arrays[slot] is not array:
-                    bind(slot, array)
+            arrays = store.arrays
+            for k, slot in enumerate(self._slots):  # zip(..., strict=True) takes 0.15 us more
+                if arrays[slot] is not inputs[k]:
+                    store.bind(slot, inputs[k])
             self._bound = None if self._is_passing else inputs
         results = store.results()
         if self._pool is not None and not self._pool.is_ready:

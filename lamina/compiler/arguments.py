@@ -53,6 +53,19 @@ def described(value: Any, tensors: list[Tensor], objects: list[Any] | None = Non
     return Held(value)
 
 
+def of_args(args: tuple[Any, ...], tensors: list[Tensor]) -> Any:
+    """`described(args, tensors)`, where most often all are tensors (0.4 us less for two)."""
+    for value in args:
+        if value.__class__ is not Tensor:
+            return described(args, tensors)
+    tensors += args
+    count = len(args)
+    return _ONLY_TENSORS[count] if count < len(_ONLY_TENSORS) else described(args, [])
+
+
+_ONLY_TENSORS: Final = [(tuple, *[A_TENSOR] * count) for count in range(8)]
+
+
 def rebuilt(value: Any, change: Callable[[Tensor], Any]) -> Any:
     """A nest with each tensor changed."""
     if isinstance(value, Tensor):

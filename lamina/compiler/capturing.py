@@ -85,6 +85,7 @@ class Recording:
         is_used_up: Whether results require grad but their graph was used up inside.
         owners: For each input the tensors that have its array.
         changes: The tensors (or numbers of arguments) changed in place, and how often.
+        forward: How many of the program's steps the call took, without the derivative's.
     """
 
     recorder: Recorder
@@ -96,6 +97,7 @@ class Recording:
     is_used_up: bool = False
     owners: list[list[Tensor]] = field(default_factory=list)
     changes: list[tuple[Tensor | int, int]] = field(default_factory=list)
+    forward: int = 0
 
 
 def record_call(
@@ -177,6 +179,7 @@ class _Reading:
         """All that happened; raises `_Refused` for what a program cannot do again."""
         gradients = self._gradients(may_set_gradients)
         nest = self._nest(returned)
+        forward = len(self.recorder.program.steps)
         derivative, is_used_up = self._derivative()
         trouble = self.existing.trouble()
         if trouble is not None:
@@ -185,7 +188,7 @@ class _Reading:
         return Recording(
             self.recorder, [self._source(a) for a in arrays], nest, self.results, gradients,
             derivative, is_used_up, [self.existing.owners.get(id(a), []) for a in arrays],
-            [(self._place_of(tensor), count) for tensor, count in self.existing.changes()],
+            [(self._place_of(tensor), count) for tensor, count in self.existing.changes()], forward,
         )  # fmt: skip
 
     def _place_of(self, tensor: Tensor) -> Tensor | int:

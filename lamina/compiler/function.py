@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, final
 
 from lamina import errors
-from lamina.compiler.arguments import described
+from lamina.compiler.arguments import described, of_args
 from lamina.compiler.building import CannotCompile, build
 from lamina.compiler.capturing import Recording, Refusal, record_call
 from lamina.compiler.guards import Guards
@@ -20,9 +20,13 @@ from lamina.core.tensor import Tensor
 from lamina.core.warning import warn
 from lamina.devices import CPU
 
-_NOTHING: Final = described((), [])
-
 MOST_PROGRAMS: Final = 32
+CALLS_IN_A_ROW: Final = 8
+"""For which the same program must have fitted before calls go unasked to the function as it is."""
+
+CALLS_UNASKED: Final = 64
+"""How many do so before the next one asks again. They are right in any case: they run eagerly."""
+
 MOST_ATTEMPTS: Final = 2
 """How often a call that set up state runs eagerly in the hope that the next one can be captured."""
 
@@ -47,25 +51,30 @@ class CompiledFunction:
         self._eager: list[tuple[Any, Any]] = []
         self._attempts: dict[str, int] = {}
         self._has_warned = False
+        self._in_a_row = 0
+        self._unasked = 0
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._unasked:
+            self._unasked -= 1
+            return self._function(*args, **kwargs)
         # Inside another capture, among others. Autocast is a part of what a program is made for.
         if (door.is_watched and not _only_autocast()) or state.pack_hooks:
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
-        # `described((), tensors)`, without the call.
-        description: Any = _NOTHING
-        if args or kwargs:
-            description = described((args, kwargs) if kwargs else args, tensors)
+        description = described((args, kwargs), tensors) if kwargs else of_args(args, tensors)
         for program in self.programs:
             arrays = program.guards.arrays(description, tensors)
             if arrays is not None:
                 if program is not self.programs[0]:
                     self.programs.remove(program)
                     self.programs.insert(0, program)
+                    self._in_a_row = 0
+                if not program.is_worth_it:
+                    return self._as_it_is(program, args, kwargs)
                 return program.run(tensors, arrays)
         return self._without_program(args, kwargs, description, tensors)
 
@@ -94,7 +103,18 @@ class CompiledFunction:
             why = self.programs[0].guards.mismatch(description, tensors) or "a guard failed"
             self.splits.append(why)
         self.programs.insert(0, made)
+        self._in_a_row = 0
+        if not made.is_worth_it:
+            return self._as_it_is(made, args, kwargs)
         return made.run(tensors, arrays)
+
+    def _as_it_is(self, program: Program, args: Any, kwargs: Any) -> Any:
+        """Run the function itself, since its program would take longer."""
+        program.runs += 1
+        self._in_a_row += 1
+        if self._in_a_row >= CALLS_IN_A_ROW:
+            self._unasked = CALLS_UNASKED
+        return self._function(*args, **kwargs)
 
     def _compiled(
         self, args: Any, kwargs: Any, description: Any, tensors: list[Tensor]

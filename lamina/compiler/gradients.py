@@ -114,9 +114,8 @@ class CompiledBackward0(Node):
             )
         backward = self.context
         kept, tensors = self.saved
-        parts = [g] if len(backward.kinds) == 1 else g
-        cotangents = [_fitted(part, k) for part, k in zip(parts, backward.kinds, strict=True)]
-        stamp = self.stamp
+        kinds, stamp = backward.kinds, self.stamp
+        cotangents = [_fitted(g, kinds[0])] if len(kinds) == 1 else list(map(_fitted, g, kinds))
         inputs = [
             # As `unpack` looks, without a call for each: 0.1 us a tensor.
             tensor._array

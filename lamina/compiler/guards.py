@@ -12,7 +12,7 @@ from lamina import dtypes
 from lamina.codegen.graph import settled
 from lamina.compiler.building import Input
 from lamina.compiler.reach import Reach
-from lamina.compiler.sources import Reached, Source
+from lamina.compiler.sources import Argument, Reached, Source
 from lamina.core.modes import door, state
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE
@@ -60,7 +60,9 @@ class Guards:
         self._known: list[Any] = [_UNKNOWN] * len(inputs)
         self._owners = [i.source.reached for i in inputs if isinstance(i.source, Reached)]
         self._others = [
-            (k, i.source) for k, i in enumerate(inputs) if not isinstance(i.source, Reached)
+            (k, i.source.index if isinstance(i.source, Argument) else i.source)
+            for k, i in enumerate(inputs)
+            if not isinstance(i.source, Reached)
         ]
         more = [source.reached for source in targets if isinstance(source, Reached)]
         self._reached = list({id(tensor): tensor for tensor in [*self._owners, *more]}.values())
@@ -100,8 +102,15 @@ class Guards:
             pairs = zip(_CONTEXT, self._context, context(), strict=True)
             return next(f"{n} was {old}, is {new}" for n, old, new in pairs if old != new)
         for k, tensor in enumerate(tensors):
-            if not _is_of_kind(tensor, *self._arguments[k]):
-                return f"argument {k}: {_kind_difference(self._arguments[k], _kind_of(tensor))}"
+            wants, is_whole, is_inference, hooks, is_param = self._arguments[k]
+            if (
+                tensor._requires_grad is not wants
+                or (tensor._view is None) is not is_whole
+                or (tensor._cell is INFERENCE) is not is_inference
+                or tensor._hooks is not hooks
+                or tensor._is_param is not is_param
+            ):
+                return self._argument_mismatch(tensors)
         for k, other in self._same:
             if tensors[k] is not (tensors[other] if isinstance(other, int) else other):
                 return f"argument {k} was another tensor that the function reaches"
@@ -126,6 +135,11 @@ class Guards:
                 return f"{self._name(tensor)} shared its memory with another tensor"
         return self.reach.changed() or self._arrays_now(tensors)
 
+    def _argument_mismatch(self, tensors: Sequence[Tensor]) -> str:
+        pairs = enumerate(zip(map(_kind_of, tensors), self._arguments, strict=True))
+        k, now, kind = next((k, now, kind) for k, (now, kind) in pairs if now != kind)
+        return f"argument {k}: {_kind_difference(kind, now)}"
+
     def _look_again(self) -> str | None:
         """Look at the kind of each tensor that is reached, and remember what it comes from."""
         for tensor, kind in zip(self._reached, self._flags, strict=True):
@@ -148,7 +162,9 @@ class Guards:
         """The arrays of the inputs, or why one of them does not fit."""
         arrays = [owner._array for owner in self._owners]
         for k, source in self._others:
-            arrays.insert(k, source.array(tensors))
+            is_argument = source.__class__ is int
+            array = tensors[source]._array if is_argument else source.array(tensors)
+            arrays.insert(k, array)
         known = self._known
         changed = [k for k, array in enumerate(arrays) if array is not known[k]]
         if not changed:
@@ -210,19 +226,6 @@ def _kind_of(tensor: Tensor) -> tuple[Any, ...]:
         tensor._cell is INFERENCE,
         tensor._hooks,
         tensor._is_param,
-    )
-
-
-def _is_of_kind(
-    tensor: Tensor, wants: bool, is_whole: bool, is_inference: bool, hooks: Any, is_param: bool
-) -> bool:
-    """`_kind_of(tensor) == kind`, without making another tuple."""
-    return (
-        tensor._requires_grad is wants
-        and (tensor._view is None) is is_whole
-        and (tensor._cell is INFERENCE) is is_inference
-        and tensor._hooks is hooks
-        and tensor._is_param is is_param
     )
 
 

@@ -11,6 +11,7 @@ from lamina.compiler.capturing import Recording, Result
 from lamina.compiler.gradients import new_node, used_up_node
 from lamina.compiler.guards import Guards
 from lamina.compiler.sources import Reached, Source
+from lamina.compiler.worth import is_worth_it
 from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
 from lamina.core.positions import here
@@ -28,12 +29,14 @@ class Program:
     Attributes:
         guards: When it may run.
         parts: What runs.
-        runs: How often it ran.
+        is_worth_it: Whether it is quicker than the function as it is; else that one runs instead.
+        runs: How often it ran, or was found to fit (not in calls that go unasked).
     """
 
     def __init__(self, recording: Recording, parts: Parts, guards: Guards) -> None:
         self.guards = guards
         self.parts = parts
+        self.is_worth_it = is_worth_it(recording)
         self.runs = 0
         self._lock = threading.Lock()
         self._results = recording.results
@@ -56,8 +59,8 @@ class Program:
             self._note_changes(tensors, place)
         origin = (*place, "compile", None, None)
         made: list[Tensor] = []
-        for result, array in zip(self._results, found, strict=False):
-            tensor = wrap(array, result.origin or origin)
+        for result in self._results:
+            tensor = wrap(found[len(made)], result.origin or origin)
             tensor._requires_grad = result.requires
             made.append(tensor)
         for tensor, position in self._gradients:
@@ -114,15 +117,21 @@ class _Edges:
         """The edges, and whether they lead to different leaves alone."""
         if self._facts is self._guards.facts:
             return self._known
-        targets = [target.tensor(tensors) for target in self._targets]
-        edges = tuple([None if target is None else root_edge(target) for target in targets])
-        found = [edge for edge in edges if edge is not None]
-        are_leaves = all(isinstance(edge, Tensor) for edge in found)
-        are_leaves = are_leaves and len(set(map(id, found))) == len(found)
-        if self._are_reached and all(t is None or t._view is None for t in targets):
-            self._known = edges, are_leaves
+        edges: list[Any] = []
+        are_leaves = are_whole = True
+        for target in self._targets:
+            tensor = target.tensor(tensors)
+            if tensor is None:
+                edges.append(None)
+                continue
+            are_leaves = are_leaves and tensor._node is None
+            are_whole = are_whole and tensor._view is None
+            edges.append(root_edge(tensor))
+        are_leaves = are_leaves and are_whole and len(set(edges)) == len(edges)
+        if self._are_reached and are_whole:
+            self._known = tuple(edges), are_leaves
             self._facts = self._guards.facts
-        return edges, are_leaves
+        return tuple(edges), are_leaves
 
 
 def _taker(nest: Any, places: dict[int, int]) -> Taker:

@@ -31,6 +31,8 @@ class Report:
         lines = [f"{self._name}: {len(self.programs)} programs"]
         for k, entry in enumerate(self.programs, start=1):
             lines.append(f"  program {k}: ran {entry['runs']} times; {entry['operations']}")
+            if not entry["is_worth_it"]:
+                lines.append("    the function itself runs: so little is quicker as it is")
             lines.append(f"    loops: {entry['loops']}, products: {entry['products']}, ")
             lines[-1] += f"calls of NumPy: {entry['calls']}"
             lines.append(f"    memory: {entry['arena']} bytes beside inputs and results")
@@ -56,6 +58,7 @@ def _summary(program: Program) -> dict[str, Any]:
     calls = [step.op for step in others if step.kind == "call"]
     return {
         "runs": program.runs,
+        "is_worth_it": program.is_worth_it,
         "operations": f"{fused} operations in {len(loops)} loops",
         "loops": len(loops),
         "products": len(others) - len(calls),

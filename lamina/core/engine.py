@@ -70,19 +70,18 @@ def run_backward(
     returned (None where nothing arrived) and no `.grad` is touched.
     """
     place = here()
-    edges = [root_edge(root) for root in roots]
+    edges = list(map(root_edge, roots))
     note_pass(place, roots, not accumulate)
-    pairs = zip(roots, gradients, strict=True)
     if not (create_graph or inputs is not None or any_hooks() or door.is_watched):
-        arrays = [_ones_like(root._array) if g is None else g._array for root, g in pairs]
-        node = edges[0] if len(edges) == 1 else None
-        if isinstance(node, Node) and node.is_last:
-            _run_last(node, arrays[0], retain_graph, place)
+        arrays = list(map(_first_array, roots, gradients))
+        if len(edges) == 1 and isinstance(edges[0], Node) and edges[0].is_last:
+            _run_last(edges[0], arrays[0], retain_graph, place)
             return []
         with noted_flags():
             _run_plain(edges, arrays, retain_graph, place)
         return []
-    gradients = [_weight_of_one(root, place) if g is None else g for root, g in pairs]
+    pairs = zip(roots, gradients, strict=True)
+    gradients = [_one_for(root, place) if given is None else given for root, given in pairs]
     targets = None if inputs is None else [_target_edge(tensor, accumulate) for tensor in inputs]
     # Gradients that carry tangents are tensors too.
     run = general_run.GeneralRun(
@@ -103,7 +102,11 @@ def _ones_like(array: Any) -> Any:
     return np.array(1, array.dtype) if is_number else np.ones_like(array)
 
 
-def _weight_of_one(root: Tensor, place: Any) -> Tensor:
+def _first_array(root: Tensor, given: Tensor | None) -> Any:
+    return _ones_like(root._array) if given is None else given._array
+
+
+def _one_for(root: Tensor, place: Any) -> Tensor:
     return wrap(_ones_like(root._array), (*place, "backward", CUT_BACKWARD, None))
 
 

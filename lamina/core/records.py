@@ -95,7 +95,9 @@ def note_pass(place: Position, roots: Any, returned: bool) -> None:
     """Note that a backward pass begins."""
     for watcher in watchers:
         watcher(roots)
-    passes.append(Pass(*place, next_stamp(), tuple(map(weakref.ref, roots)), returned))
+    # Without a call of Python's: 0.2 us.
+    entry = (*place, next_stamp(), tuple(map(weakref.ref, roots)), returned)
+    passes.append(tuple.__new__(Pass, entry))
 
 
 def note_answer(hook: Any, registry: Any) -> None:

@@ -57,8 +57,8 @@ class VersionCell:
 
 def bump_all(cells: Iterable[VersionCell], code: CodeType, lasti: int) -> None:
     """Note one more change of each, all made at once (0.2 us each instead of 0.5)."""
-    change = Change(next_stamp(), code, lasti)
-    stamp = change.stamp
+    stamp = next_stamp()
+    change = tuple.__new__(Change, (stamp, code, lasti))  # without a call of Python's: 0.2 us
     for cell in cells:
         cell.version += 1
         cell.changed_at = stamp

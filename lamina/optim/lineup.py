@@ -100,8 +100,8 @@ class Lineup:
                 or tensor._origin is not origin
             ):
                 return None
-        kind, gradients = self._kind, []
-        for param, shape in zip(params, self._shapes, strict=True):
+        kind, gradients = self._kind, list[Any]()
+        for param in params:
             grad = param._grad
             if grad is None:
                 return None
@@ -109,7 +109,7 @@ class Lineup:
             if (
                 array.__class__ is not np.ndarray
                 or array.dtype is not kind
-                or array.shape != shape
+                or array.shape != self._shapes[len(gradients)]
                 or not array.flags.c_contiguous
             ):
                 return None
