@@ -162,8 +162,7 @@ class Guards:
         """The arrays of the inputs, or why one of them does not fit."""
         arrays = [owner._array for owner in self._owners]
         for k, source in self._others:
-            is_argument = source.__class__ is int
-            array = tensors[source]._array if is_argument else source.array(tensors)
+            array = tensors[source]._array if isinstance(source, int) else source.array(tensors)
             arrays.insert(k, array)
         known = self._known
         changed = [k for k, array in enumerate(arrays) if array is not known[k]]
