@@ -69,16 +69,17 @@ class Generator(Words):
         *, out: Array | None = None,
     ) -> Array:  # fmt: skip
         """Even on [low, high): `rand`, `uniform_`. Real or complex dtype (then for each part)."""
-        dtype, wide = floating("uniform", dtype, allow_complex=True)
+        dtype, wide = floating("uniform", dtype, True)
         if dtype.kind == "c":
             parts_shape = (*np.broadcast_shapes(shape), 2)  # shape may be a bare number
             parts = self.uniform(parts_shape, exact.REAL_OF[dtype.name], low, high)
             return exact.complex_from(parts)
-        span, start, end = limits = exact.uniform_limits(float(low), float(high), dtype)
+        limits = exact.uniform_limits(float(low), float(high), dtype)
         if out is None:
             out = np.empty(shape, dtype)
         if self._filled("uniform", out, limits):
             return out
+        span, start, end = limits
 
         def block(count: int) -> Array:
             unit = self._doubles(count) if wide else self._singles(count)
@@ -103,7 +104,7 @@ class Generator(Words):
         Args:
             packed: False gives what PyTorch puts into a tensor that is not contiguous: pairs.
         """
-        dtype, wide = floating("normal", dtype, allow_complex=True)
+        dtype, wide = floating("normal", dtype, True)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         if dtype.kind == "c":
@@ -118,7 +119,7 @@ class Generator(Words):
                 pairs = cast(exact.scaled(self._paired_normals(count), std, mean), dtype)
                 out[...] = pairs.reshape(out.shape)
             else:
-                draws = self._machine(count)
+                draws = self._machine(count, steps=4)
                 if draws is None or not draws.fill_normal(out, std, mean):
                     self._fill_blocks(out.reshape(-1), mean, std, wide)
         return out
@@ -281,7 +282,7 @@ class Generator(Words):
             value: what stands for 1 where `p` is a number: one that the dtype has.
         """
         if not exact.are_chances(p):
-            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+            raise exact.NotChances(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         if out is None:
             out = np.empty(shape, dtype)
         if not isinstance(p, np.ndarray):

@@ -11,7 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex, final
 
 import numpy as np
 
@@ -99,6 +99,12 @@ def unpack_state(state: Array) -> State:
 # ---- arguments ----
 
 
+@final
+class NotChances(RuntimeError):
+    """Probabilities that are not from 0 to 1."""
+
+
+
 def seed_number(seed: int) -> int:
     """`seed` as an unsigned 64-bit number; a negative one stands for 2**64 more.
 
@@ -117,7 +123,7 @@ def seed_number(seed: int) -> int:
 
 
 @functools.lru_cache(64)
-def floating(op: str, dtype: Any, *, allow_complex: bool = False) -> tuple[np.dtype[Any], bool]:
+def floating(op: str, dtype: Any, allow_complex: bool = False) -> tuple[np.dtype[Any], bool]:
     """`dtype` as NumPy's object, and whether it is computed from 53-bit uniforms.
 
     Raises:

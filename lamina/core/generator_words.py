@@ -24,27 +24,25 @@ DEFAULT_SEED = 67280421310721
 # Words worked on at a time, a multiple of 16: the temporaries then stay in a cache, and just below
 # the 128 KiB from which the allocator asks the system each time.
 CHUNK = 16320
-LARGE: Final = 1 << 15
-"""So many numbers take NumPy about a millisecond: then machine code is worth its loading."""
+WORTH: Final = 1 << 15
+"""After so many uniform numbers, a millisecond of NumPy's time, machine code is loaded."""
 
-OFTEN: Final = 256
-"""So many calls are worth it too, however few numbers they ask for."""
-
+_CALL = 512  # numbers that NumPy makes in the time that a call takes by itself
 _LOW_24, _LOW_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
 _HIGH_HALF = np.uint64(32)
 
 
 @final
 class _Usage:
-    """How often numbers were drawn, by all streams of the process."""
+    """How much was drawn with NumPy, by all streams of the process."""
 
     def __init__(self) -> None:
-        self._calls = 0
+        self._work = 0
 
-    def is_worth_machine_code(self, count: int) -> bool:
-        """Whether to load it for a stream that is asked for `count` numbers."""
-        self._calls += 1
-        return (count >= LARGE or self._calls >= OFTEN) and is_available()
+    def is_worth_machine_code(self, count: int, steps: int) -> bool:
+        """Whether to load it for a stream that is asked for `count` numbers of so many steps."""
+        self._work += (_CALL + count) * steps
+        return self._work >= WORTH and is_available()
 
 
 _usage: Final = _Usage()
@@ -139,14 +137,18 @@ class Words:
         words = self._words(2 * count)
         return words[0::2] << _HIGH_HALF | words[1::2]
 
-    def _machine(self, count: int) -> kernels.Draws | None:
+    def _machine(self, count: int, steps: int = 1) -> kernels.Draws | None:
         """What makes `count` numbers by machine code; None if that is not there, or not worth it.
 
         Whoever gets it draws: the stream is not fresh any more.
+
+        Args:
+            count: How many numbers.
+            steps: How many times as long as for uniform numbers NumPy takes for them.
         """
         draws = self._draws
         if draws is None:
-            if not _usage.is_worth_machine_code(count):
+            if not _usage.is_worth_machine_code(count, steps):
                 return None
             draws = self._draws = kernels.Draws(self._bits)
         if count:

@@ -184,10 +184,15 @@ def probabilities(p: Any) -> Any:
         chance = to_device(p._array, CPU)
         bad = not are_chances(chance)
     if bad:
-        raise errors.InvalidArgument(
-            f"bernoulli expects p >= 0 and p <= 1, got {p}" if not isinstance(p, Tensor)
-            else "Expected p_in >= 0 && p_in <= 1 to be true: a probability is outside 0..1",
-            [(this_place(), "drawn here")],
-            ["pass probabilities, for example torch.sigmoid(logits)"],
-        )  # fmt: skip
+        raise no_chances(p)
     return chance
+
+
+def no_chances(p: Any) -> errors.InvalidArgument:
+    """The error for a number, or a tensor, of which not all is from 0 to 1."""
+    return errors.InvalidArgument(
+        f"bernoulli expects p >= 0 and p <= 1, got {p}" if not isinstance(p, Tensor)
+        else "Expected p_in >= 0 && p_in <= 1 to be true: a probability is outside 0..1",
+        [(this_place(), "drawn here")],
+        ["pass probabilities, for example torch.sigmoid(logits)"],
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from lamina.core import generator as streams
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
+from lamina.core.generator_math import NotChances
 from lamina.core.inplace import replace_values
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
@@ -27,6 +28,7 @@ from lamina.ops.draws import (
     draw_for,
     draw_integers,
     draw_like,
+    no_chances,
     probabilities,
     source_of,
 )
@@ -213,8 +215,12 @@ _normal_around = operation(
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones and zeros: each element is 1 with the probability that the input gives (or `p`)."""
-    probabilities(input if p is None else p)
-    result: Tensor = _bernoulli_like(input, p, generator)
+    if p is not None and not isinstance(p, Tensor):
+        p = probabilities(p)
+    try:
+        result: Tensor = _bernoulli_like(input, p, generator)
+    except NotChances:
+        raise no_chances(input if p is None else p) from None
     return result if out is None else _delivered(result._array, "bernoulli", False, out)
 
 

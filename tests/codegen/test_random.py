@@ -53,14 +53,14 @@ CALLS = st.one_of(
 
 
 @contextmanager
-def _loaded_after(calls):
-    """Machine code is loaded with so many calls."""
-    before = generator_words.OFTEN, generator_words.LARGE
-    generator_words.OFTEN = generator_words.LARGE = calls
+def _loaded_after(work):
+    """Machine code is loaded when so much was drawn."""
+    before = generator_words.WORTH
+    generator_words.WORTH = work
     try:
         yield
     finally:
-        generator_words.OFTEN, generator_words.LARGE = before
+        generator_words.WORTH = before
 
 
 def _call(generator, by_machine, name, count, args):
@@ -156,8 +156,16 @@ def test_threads_share_a_stream_without_losing_words():
 def test_machine_code_is_not_loaded_for_a_few_numbers(monkeypatch):
     monkeypatch.setattr(generator_words, "_usage", generator_words._Usage())
     generator = Generator(0)
-    generator.uniform((generator_words.LARGE - 1,), np.float32)
-    assert generator._draws is None
-    for _ in range(generator_words.OFTEN):
+    for _ in range(10):
         generator.uniform((2,), np.float32)
+    assert generator._draws is None
+    for _ in range(100):
+        generator.uniform((2,), np.float32)
+    assert isinstance(generator._draws, kernels.Draws)
+
+
+def test_machine_code_is_loaded_for_many_numbers_at_once(monkeypatch):
+    monkeypatch.setattr(generator_words, "_usage", generator_words._Usage())
+    generator = Generator(0)
+    generator.permutation(generator_words.WORTH)
     assert isinstance(generator._draws, kernels.Draws)

@@ -61,9 +61,8 @@ def _way(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers come from machine code, however few there are, or from NumPy alone."""
     if request.param == "machine code" and not is_available():
         pytest.skip("needs llvmlite")
-    calls = 0 if request.param == "machine code" else 1 << 62
-    monkeypatch.setattr(generator_words, "OFTEN", calls)
-    monkeypatch.setattr(generator_words, "LARGE", 1 << 62)
+    work = 0 if request.param == "machine code" else 1 << 62
+    monkeypatch.setattr(generator_words, "WORTH", work)
     monkeypatch.setattr(lamina.default_generator.stream, "_draws", None)
 
 
