@@ -7,6 +7,7 @@ rounds once where NumPy needs float64 for it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,7 +21,7 @@ from lamina.codegen.kernels.tasks.random_words import (
     doubles_at,
     units_at,
 )
-from lamina.codegen.kernels.tasks.routines import Routine, either
+from lamina.codegen.kernels.tasks.routines import Address, Routine, either
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 from lamina.codegen.llvm.vector_math import by_library
 
@@ -54,7 +55,7 @@ def normal_blocks(kind: str) -> Function:
             sine, cosine = _sin_cos(angle_from * cephes.TWO_PI)
         else:
             radius = (by_library("log", [1.0 - radius_from]) * -2.0).function("sqrt")
-            sine, cosine = (by_library(name, [angle_from * math.tau]) for name in ("sin", "cos"))
+            sine, cosine = _both_by_library(angle_from * math.tau)
         for place, wave in enumerate((cosine, sine)):
             out.store((radius * wave).fma(std, mean), start + index + place * HALF)
     return routine.function
@@ -65,6 +66,24 @@ def _parameter(routine: Routine, block: Block, place: int, kind: str) -> Lanes:
     if kind == "float":
         number = number.convert("fptrunc", kind)
     return block.splat(kind, number.name)
+
+
+def _both_by_library(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Sine and cosine by the C library: in one call where there is such a function, as in glibc."""
+    if not sys.platform.startswith("linux"):
+        return by_library("sin", [x]), by_library("cos", [x])
+    block, function = x.block, x.block.function
+    function.declare("void @sincos(double, ptr, ptr) nounwind")
+    sines, cosines = (function.slot(f"[{HALF} x double]") for _ in range(2))
+    for lane in range(HALF):
+        one = function.give(f"extractelement {block.vector('double')} {x.name}, i32 {lane}")
+        ends = [
+            function.give(f"getelementptr double, ptr {slot}, i32 {lane}")
+            for slot in (sines, cosines)
+        ]
+        function.line(f"call void @sincos(double {one}, ptr {ends[0]}, ptr {ends[1]})")
+    waves = [Address(block, slot).lanes("double", block) for slot in (sines, cosines)]
+    return waves[0], waves[1]
 
 
 # --- pairs -------------------------------------------------------------------------------------
