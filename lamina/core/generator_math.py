@@ -104,7 +104,6 @@ class NotChances(RuntimeError):
     """Probabilities that are not from 0 to 1."""
 
 
-
 def seed_number(seed: int) -> int:
     """`seed` as an unsigned 64-bit number; a negative one stands for 2**64 more.
 
