@@ -225,7 +225,8 @@ def polar(radius: Array, angle: Array) -> Array:
 def scaled(x: Array, scale: float, offset: float) -> Array:
     """x * scale + offset, rounded once (a fused multiply-add), in the dtype of `x`.
 
-    `x`, `scale` and `offset` all float32, or all float64.
+    `x`, `scale` and `offset` all float32, or all float64. (In float64 an offset that is lost beside
+    a product half-way between two numbers does not decide which of them comes out, as it should.)
     """
     if x.dtype == np.float32:  # the product of two float32 is exact in float64
         return (x * np.float64(scale) + np.float64(offset)).astype(np.float32)
