@@ -16,7 +16,7 @@ from lamina.core.engine import root_edge
 from lamina.core.node import OutputEdge
 from lamina.core.positions import here
 from lamina.core.tensor import Tensor, cell_of, wrap
-from lamina.core.versions import next_stamp
+from lamina.core.versions import bump_all, next_stamp
 
 Taker = Callable[[list[Tensor], Sequence[Tensor]], Any]
 """Gives what a call returns, or a part of it, from the tensors that were made and the arguments."""
@@ -73,10 +73,12 @@ class Program:
 
     def _note_changes(self, tensors: Sequence[Tensor], place: Any) -> None:
         """Count the changes of each tensor that was written."""
-        for where, count in self._changes:
-            tensor = tensors[where] if where.__class__ is int else where
-            cell = cell_of(tensor)  # type: ignore[arg-type]
-            cell.bump(*place)
+        cells = [
+            cell_of(tensors[where] if where.__class__ is int else where)  # type: ignore[arg-type]
+            for where, _ in self._changes
+        ]
+        bump_all(cells, *place)
+        for cell, (_, count) in zip(cells, self._changes, strict=True):
             cell.version += count - 1
 
     def _attach(

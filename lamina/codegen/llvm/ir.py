@@ -55,6 +55,7 @@ class Function:
         self.lines: list[str] = []
         self.slots: list[str] = []  # allocas, which belong into the first block
         self.declared: set[str] = set()
+        self.constants: list[str] = []  # of the module, which it refers to
         self.is_internal = False  # called by functions of its module alone, and never inlined
         self._count = 0
 
@@ -91,7 +92,8 @@ class Function:
         """The function as LLVM reads it."""
         head = f"void @{self.name}({self.parameters})"
         head = f"define internal {head} noinline #0" if self.is_internal else f"define {head} #0"
-        return f"{head} {{\nentry:\n{self.body()}\n  ret void\n}}\n"
+        constants = "".join(f"{constant}\n" for constant in self.constants)
+        return f"{constants}{head} {{\nentry:\n{self.body()}\n  ret void\n}}\n"
 
     def body(self) -> str:
         """Its instructions."""

@@ -20,7 +20,16 @@ from lamina.codegen.llvm.machine import lane_count
 from lamina.codegen.llvm.moving import Mover
 from lamina.codegen.llvm.panels import PanelProduct
 from lamina.codegen.llvm.products import Product
+from lamina.codegen.llvm.side_by_side import (
+    TURNS,
+    Piece,
+    list_of,
+    ranges_of,
+    side_by_side,
+    write_runner,
+)
 from lamina.codegen.memory import Plan
+from lamina.codegen.splitting import cycles
 from lamina.codegen.steps import Loop, Nest, Step
 from lamina.devices.thread_count import capacity
 
@@ -126,16 +135,36 @@ class Writer:
     def write(self, name: str, steps: Sequence[Step]) -> None:
         """One segment."""
         segment = _Segment(Function(name), self._memory)
-        for step in steps:
-            if not isinstance(step, Node) and 0 in step.shape:
-                continue
-            callee = _Callee(Function("step"), self._memory)
-            if isinstance(step, Node):
-                self._product(callee, step)
+        wanted = [step for step in steps if isinstance(step, Node) or 0 not in step.shape]
+        for group in side_by_side(wanted, self._memory.graph, self._memory.plan):
+            if isinstance(group, list):
+                self._shared(segment, group)
             else:
-                self._loop(callee, step)
-            segment.call(self._kept(callee.function), callee.places)
+                self._alone(segment, group)
         self.functions.append(segment.finished())
+
+    def _alone(self, segment: _Segment, step: Step) -> None:
+        callee = _Callee(Function("step"), self._memory)
+        if isinstance(step, Node):
+            self._product(callee, step)
+        else:
+            self._loop(callee, step)
+        segment.call(self._kept(callee.function), callee.places)
+
+    def _shared(self, segment: _Segment, loops: Sequence[Loop]) -> None:
+        """Loops that threads do side by side: the pieces of all of them are shared out at once."""
+        pieces, places = list[Piece](), list[Place]()
+        all_cycles = sum(map(cycles, loops))
+        for loop in loops:
+            task = _Callee(Function("task", TASK), self._memory, worker="%worker")
+            inner = task.setting(None if loop.cut is None else ("%begin", "%end"))
+            write_body(loop, writers(loop, inner), inner)
+            name, first = self._kept(task.function), 1 + len(places)
+            ranges = ranges_of(loop, cycles(loop) / all_cycles)
+            pieces += [Piece(name, first, begin, end) for begin, end in ranges]
+            places += task.places
+        runner = self._kept(write_runner())
+        segment.share(runner, pieces, places)
 
     def _loop(self, callee: _Callee, step: Loop | Nest) -> None:
         setting = callee.setting()
@@ -197,11 +226,21 @@ class _Segment:
 
     def call(self, name: str, places: Sequence[Place]) -> None:
         """Call a step's function with the addresses that it needs."""
-        self.most = max(self.most, len(places))
-        for k, place in enumerate(places):
-            at = self.function.give(f"getelementptr ptr, ptr %places, i64 {k}")
-            self.function.line(f"store ptr {self._address(place)}, ptr {at}")
+        self._put(places, 0)
         self.function.line(f"call void @{name}(ptr %places)")
+
+    def share(self, runner: str, pieces: Sequence[Piece], places: Sequence[Place]) -> None:
+        """Have threads do pieces, whose tables follow on each other."""
+        self._put(places, 1)
+        self.function.line(f"store ptr {list_of(self.function, pieces)}, ptr %places")
+        _start(self.function, runner, len(pieces), max(len(pieces) // TURNS, 1), "%places")
+
+    def _put(self, places: Sequence[Place], first: int) -> None:
+        """Fill a table with addresses, from an entry on."""
+        self.most = max(self.most, first + len(places))
+        for k, place in enumerate(places):
+            at = self.function.give(f"getelementptr ptr, ptr %places, i64 {first + k}")
+            self.function.line(f"store ptr {self._address(place)}, ptr {at}")
 
     def finished(self) -> Function:
         """The function, whole."""
@@ -250,9 +289,9 @@ def write_flat(name: str, loop: Loop, graph: Graph, plan: Plan) -> tuple[Functio
     return task.function, task.places
 
 
-def _start(function: Function, task: str, size: int, grain: int) -> None:
+def _start(function: Function, task: str, size: int, grain: int, table: str = "%table") -> None:
     """Have threads do a task."""
     function.declare(pool_code.DECLARATION)
     function.line(
-        f"call void @{pool_code.PARALLEL}(ptr @{task}, ptr %table, i64 {size}, i64 {grain})"
+        f"call void @{pool_code.PARALLEL}(ptr @{task}, ptr {table}, i64 {size}, i64 {grain})"
     )
