@@ -33,7 +33,7 @@ from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.saved import KeptResult, Overwritten
 from lamina.core.tangents import carry_over, forget_tangents, innermost_level
 from lamina.core.tensor import Tensor, cell_of, note_change_through_data, wrap
-from lamina.core.versions import INFERENCE, VersionCell, next_stamp
+from lamina.core.versions import INFERENCE, next_stamp
 from lamina.core.views import refresh, replay
 from lamina.devices import current_recorder
 from lamina.devices.batched import recorded
@@ -83,7 +83,6 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
             (kind is FLOAT32 or kind is FLOAT64)
             and x.__class__ is np.ndarray
             and x.flags.c_contiguous
-            and not is_data(self)
         ):
             if is_unary:
                 return _changed(self, ufunc, (x, x))
@@ -97,7 +96,7 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
                     y.dtype is kind
                     and y.__class__ is np.ndarray
                     and (y.shape == x.shape or not y.ndim)
-                    and y.base is None
+                    and (y.base is None or not np.may_share_memory(x, y))
                 ):
                     return _changed(self, ufunc, (x, y, x))
         return apply_inplace(op, self, op.bind((self, *others), kwargs))
@@ -109,15 +108,13 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
 
 def _changed(target: Tensor, ufunc: Any, operands: tuple[Any, ...]) -> Tensor:
     try:
-        with np.errstate(all="ignore"):
-            ufunc(*operands)
+        ufunc(*operands)
+    except RuntimeWarning:  # somebody made NumPy's warnings errors; it warns when all is written
+        pass
     except ValueError:
         blame.check_write(ufunc.__name__, target, target._array)  # which says if it is read-only
         raise
-    cell = target._cell
-    if cell is None:
-        cell = target._cell = VersionCell()
-    cell.bump(*here())
+    note_written(target)
     return target
 
 
@@ -131,6 +128,8 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     """Run an operation and write its result over its first input."""
     if not isinstance(target, Tensor):
         raise blame.not_a_tensor(op, op.tensor_names[0], target)
+    if not door.is_watched and _changed_plainly(op, target, values):
+        return target
     if target._view is not None:
         refresh(target)
     others = checked_tensors(op, values)[1:]
@@ -164,6 +163,41 @@ def apply_inplace(op: Op, target: Tensor, values: list[Any]) -> Tensor:
     _write(op.name, target, result._array)
     rebase(target, result)
     return target
+
+
+def _changed_plainly(op: Op, target: Tensor, values: list[Any]) -> bool:
+    """The short way, where nothing is recorded and nothing needs a closer look: 5 us instead of 9.
+
+    False where that is not so; then nothing was written.
+    """
+    array = target._array
+    if (
+        target._view is not None
+        or target._cell is INFERENCE
+        or array.__class__ is not np.ndarray
+        or not array.flags.carray
+        or (state.grad_enabled and target._requires_grad)
+    ):
+        return False
+    for value in values:
+        if value.__class__ is list:
+            return False
+        if value.__class__ is Tensor and value is not target:
+            if state.grad_enabled and value.requires_grad:
+                return False
+            other = value._array
+            if other is array or (other.base is not None and np.may_share_memory(array, other)):
+                return False
+    result = plain_result(op, values, [])
+    if (
+        result.__class__ is not np.ndarray
+        or result.dtype is not array.dtype
+        or result.shape != array.shape
+    ):
+        return False
+    np.copyto(array, result)
+    note_written(target)
+    return True
 
 
 def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
