@@ -221,7 +221,7 @@ class GeneralRun:
 
     def _finish_ready(self) -> None:
         while self.ready:
-            leaf = _pop_equal(self.ready)
+            leaf = pop_equal(self.ready)
             self._finish_leaf(leaf, self.leaf_sums.pop(id(leaf)))
 
     def _finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
@@ -290,7 +290,7 @@ class GeneralRun:
         return array if self.recorder is None else recorded(array, self.recorder)
 
 
-def _pop_equal(queue: list[Any]) -> Any:
+def pop_equal(queue: list[Any]) -> Any:
     """Take the first of several leaves that are ready together, and move up the next.
 
     PyTorch's queue is a binary heap in which these are equal. Hooks show the order in which they

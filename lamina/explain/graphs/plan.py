@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from lamina.core.general_run import pop_equal
 from lamina.explain.graphs.model import Edge, Facts, Node, Step
 
 
@@ -23,11 +24,15 @@ def steps_of(nodes: Sequence[Node], edges: Sequence[Edge], roots: Sequence[int])
     arrived: dict[int, list[int]] = {root: [] for root in roots}
     heap = [(-nodes[root].stamp, root) for root in arrived if nodes[root].kind == "operation"]
     heapq.heapify(heap)
-    steps = [
-        _served(nodes[root], [], edges, nodes)
-        for root in arrived
-        if nodes[root].kind == "leaf" and not waiting[root]
-    ]
+    steps: list[Step] = []
+    ready = [root for root in arrived if nodes[root].kind == "leaf" and not waiting[root]]
+
+    def serve() -> None:
+        while ready:
+            leaf = pop_equal(ready)
+            steps.append(_served(nodes[leaf], arrived[leaf], edges, nodes))
+
+    serve()
     while heap:
         number = heapq.heappop(heap)[1]
         steps.append(_run(nodes[number], arrived[number], into[number], edges, nodes))
@@ -42,7 +47,8 @@ def steps_of(nodes: Sequence[Node], edges: Sequence[Edge], roots: Sequence[int])
                     heapq.heappush(heap, (-nodes[source].stamp, source))
             arrived[source].append(sent)
             if nodes[source].kind == "leaf" and not waiting[source]:
-                steps.append(_served(nodes[source], arrived[source], edges, nodes))
+                ready.append(source)
+        serve()
     return steps
 
 
