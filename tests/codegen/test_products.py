@@ -114,7 +114,7 @@ def test_nothing_beside_the_result_is_written(adds):
     start = -(-memory.ctypes.data // 64) * 64
     places = {
         "left": x.ctypes.data, "right": y.ctypes.data, "result": result.ctypes.data,
-        "packed_left": start, "packed_right": start + plan.right_at,
+        "shared": start, "own": start + plan.own_at,
     }  # fmt: skip
     table = [places.get(name, number) for name, number in zip(FIELDS, plan.numbers, strict=True)]
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(products.address_of_product("f"))

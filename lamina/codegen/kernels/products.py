@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -30,8 +31,8 @@ LEAST_COLUMNS: Final = 24
 MOST_PACKED: Final = 48 << 20
 """Bytes of packed factors: larger ones are left to BLAS, which needs less memory."""
 
-STRETCH: Final = 384
-"""Steps that are summed up in registers at a time: a panel then lies in the first-level cache."""
+STRETCH: Final = 512
+"""Steps that are summed up in registers at a time: a panel of rows stays in the first cache."""
 
 SHARED_BY_BLAS: Final = 1 << 18
 """Multiplications from which on OpenBLAS wakes its threads."""
@@ -39,10 +40,12 @@ SHARED_BY_BLAS: Final = 1 << 18
 LARGE_FOR_BLAS: Final = 1 << 23
 """Multiplications from which on BLAS's threads are worth their spinning (80 us of one core)."""
 
-_PIECES: Final = ((4, 8), (4, 4), (2, 4), (2, 2), (1, 2), (1, 1))
-_LEAST_PIECES: Final = 16
-_LEFT, _RIGHT, _RESULT, _PACKED_LEFT, _PACKED_RIGHT = (
-    tasks.FIELDS.index(name) for name in ("left", "right", "result", "packed_left", "packed_right")
+MOST_TOGETHER: Final = 4
+LEAST_PIECES: Final = 16
+"""Panels of a piece, unless there would be too few pieces for threads to finish together."""
+
+_LEFT, _RIGHT, _RESULT, _SHARED, _OWN = (
+    tasks.FIELDS.index(name) for name in ("left", "right", "result", "shared", "own")
 )
 
 
@@ -53,12 +56,12 @@ class ProductPlan:
 
     Attributes:
         numbers: The table of the tasks, with zeros for addresses.
-        right_at: Where in the scratch memory the packed right factor begins.
+        own_at: Where in the scratch memory that of each thread begins.
         nbytes: How much scratch memory there must be.
     """
 
     numbers: tuple[int, ...]
-    right_at: int
+    own_at: int
     nbytes: int
 
 
@@ -82,26 +85,25 @@ def plan(
         return None
     width = lanes_of(char)
     height, across = tasks.HEIGHTS[width * item], 2 * width
-    down, beside = -(-rows // height), -(-columns // across)
-    left_panel = rounded((depth * height + width) * item)
-    right_panel = rounded(depth * across * item)
-    right_at = down * left_panel
-    nbytes = right_at + beside * right_panel + 64
+    stretch = -(-depth // -(-depth // STRETCH))
+    sides = (-(-rows // height), height), (-(-columns // across), across)
+    (shared_count, shared_lines), (own_count, own_lines) = sorted(sides, key=math.prod)
+    shared_panel = rounded((depth * shared_lines + width) * item)
+    own_panel = rounded((stretch * own_lines + width) * item)
+    together = max(min(own_count // LEAST_PIECES, MOST_TOGETHER), 1)
+    own_step = own_panel * together
+    own_at = shared_count * shared_panel
+    nbytes = own_at + threads.capacity() * own_step + 64
     if nbytes > MOST_PACKED:
         return None
-    together = next(
-        (pair for pair in _PIECES if -(-down // pair[0]) * -(-beside // pair[1]) >= _LEAST_PIECES),
-        _PIECES[-1],
-    )
     table = {
         "left_row": left[0], "left_column": left[1], "right_row": right[0],
         "right_column": right[1], "result_row": result_row, "rows": rows, "columns": columns,
-        "depth": depth, "adds": int(adds), "left_panel": left_panel, "right_panel": right_panel,
-        "stretch": -(-depth // -(-depth // STRETCH)), "rows_together": together[0],
-        "columns_together": together[1],
+        "depth": depth, "adds": int(adds), "stretch": stretch, "shared_panel": shared_panel,
+        "own_panel": own_panel, "own_step": own_step, "is_left_own": int(own_lines == height),
+        "together": together,
     }  # fmt: skip
-    numbers = tuple(table.get(name, 0) for name in tasks.FIELDS)
-    return ProductPlan(numbers, right_at, nbytes)
+    return ProductPlan(tuple(table.get(name, 0) for name in tasks.FIELDS), own_at, nbytes)
 
 
 @functools.cache
@@ -174,8 +176,8 @@ def multiplied(x: Any, y: Any) -> Any:
     table[_LEFT], table[_RIGHT], table[_RESULT] = address_of(x), address_of(y), address_of(made)
     memory = borrowed(prepared.plan.nbytes)
     try:
-        table[_PACKED_LEFT] = memory.address
-        table[_PACKED_RIGHT] = memory.address + prepared.plan.right_at
+        table[_SHARED] = memory.address
+        table[_OWN] = memory.address + prepared.plan.own_at
         prepared.run(ctypes.addressof(table))
     finally:
         memory.give_back()

@@ -110,9 +110,9 @@ class Product:
     def write_own(self, function: Function, address: Callable[..., str], scratch: str) -> None:
         """All of it, by our kernels, which pack the factors into memory from `scratch` on."""
         assert self.plan is not None
-        packed_right = Mover(function).at(scratch, self.plan.right_at)
+        own = Mover(function).at(scratch, self.plan.own_at)
         places = dict(zip(("left", "right", "result"), self.places(address), strict=True))
-        places |= {"packed_left": scratch, "packed_right": packed_right}
+        places |= {"shared": scratch, "own": own}
         table = function.slot(f"[{len(FIELDS)} x i64]")
         for k, (name, number) in enumerate(zip(FIELDS, self.plan.numbers, strict=True)):
             at = function.give(f"getelementptr i64, ptr {table}, i64 {k}")

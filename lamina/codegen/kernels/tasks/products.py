@@ -1,20 +1,23 @@
 """The tasks of matrix products: factors are packed, then tiles are summed up in registers.
 
 Both factors are brought into panels, in which numbers lie in the order in which the tiles read
-them: 12 rows of the left factor, two vectors of columns of the right one, step by step. Then
-threads take pieces of the result, a few panels of each factor. What is left over when a thread
-comes late is done by the others.
+them: 12 rows of the left factor, two vectors of columns of the right one, step by step. Threads
+pack the smaller factor together. Then they take panels of the larger one, which each packs for
+itself, into memory that its own cache keeps. What is left over when a thread comes late is done by
+the others.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.fields import fields
 from lamina.codegen.kernels.tasks.packing import transposed
 from lamina.codegen.kernels.tasks.routines import (
     BYTES,
+    Address,
     Routine,
     Variable,
     first_lanes,
@@ -25,15 +28,17 @@ from lamina.codegen.llvm.ir import TABLE, Block, Function, Lanes
 
 FIELDS: Final = (
     "left", "left_row", "left_column", "right", "right_row", "right_column",
-    "result", "result_row", "rows", "columns", "depth", "adds",
-    "packed_left", "left_panel", "packed_right", "right_panel", "stretch",
-    "rows_together", "columns_together", "epilogue", "argument",
+    "result", "result_row", "rows", "columns", "depth", "adds", "stretch",
+    "shared", "shared_panel", "own", "own_panel", "own_step", "is_left_own", "together",
+    "epilogue", "argument",
 )  # fmt: skip
 """What the tasks find in their table. Steps and sizes of panels are in bytes.
 
-A `stretch` is how many steps of the inner dimension are summed up in registers at a time. A piece
-has `rows_together` panels of the left factor and `columns_together` of the right one. Where there
-is an `epilogue`, it is called with `argument` for the rows and columns of each piece that is done.
+A `stretch` is how many steps of the inner dimension are summed up in registers at a time. The
+panels of one factor (the left one, unless `is_left_own`) are packed into memory that is `shared`,
+those of the other one, for one stretch at a time, by each thread into its `own`. A piece has
+`together` panels of that one, and all of the shared ones. Where there is an `epilogue`, it is
+called with `argument` for the rows and columns of each piece that is done.
 """
 
 HEIGHTS: Final = {64: 12}
@@ -42,7 +47,10 @@ HEIGHTS: Final = {64: 12}
 PACKED_TOGETHER: Final = 4
 """Panels that a thread packs at a time: neighbours share lines of memory."""
 
-EPILOGUE: Final = "ptr, i64, i64, i64, i64, i64"
+AHEAD: Final = 32
+LINES_AHEAD: Final = 8
+"""Steps, or lines of memory, after which something is wanted when it is asked for."""
+
 _TILE: Final = (
     "ptr %left, ptr %right, i64 %count, ptr %result, i64 %step, i64 %rows, i64 %columns, i64 %adds"
 )
@@ -58,9 +66,9 @@ def product_functions(kind: str, width: int) -> list[Function]:
         _pack_lines(kind, width, 2 * width, "right"),
         _pack_turned(kind, width, height, "left"),
         _pack_turned(kind, width, 2 * width, "right"),
-        _Packing(kind, width, height).write(),
+        _pack(kind, width, height),
         _Multiplying(kind, width, height).write(),
-        _driver(kind, width, height),
+        _driver(width, height),
     ]
 
 
@@ -81,7 +89,9 @@ def _pack_lines(kind: str, width: int, across: int, name: str) -> Function:
     masks = [first_lanes(block, size - first) for first in parts]
     with routine.loop(0, routine.parameter("count")) as k:
         here, there = source + k * routine.parameter("column"), target + k * (across * item)
+        far = here + routine.parameter("column") * AHEAD
         for first, mask in zip(parts, masks, strict=True):
+            (far + first * item).prefetch()
             (there + first * item).store((here + first * item).load_some(kind, mask))
     return routine.function
 
@@ -100,6 +110,8 @@ def _pack_turned(kind: str, width: int, across: int, name: str) -> Function:
             at = source + row * (start + i) + first * item
             inside = block.splat("i1", rows.compare("sgt", start + i).name) & mask
             lanes[i] = at.lanes(kind, block) if is_whole else at.load_some(kind, inside)
+            if is_whole:
+                (at + LINES_AHEAD * 64).prefetch()
         return transposed(lanes)
 
     def squares(first: Lanes, is_whole: bool) -> None:
@@ -121,45 +133,51 @@ def _pack_turned(kind: str, width: int, across: int, name: str) -> Function:
 
 
 @final
-class _Packing:
-    """Writes the task `pack`; its pieces are panels, those of the left factor first."""
+class _Panels:
+    """Writes what a task does with the panels of one factor."""
 
-    def __init__(self, kind: str, width: int, height: int) -> None:
-        self._routine = Routine("pack")
-        self._numbers, self._places = fields(self._routine, FIELDS)
-        self._item, self._width, self._height = BYTES[kind], width, height
+    def __init__(self, routine: Routine, kind: str, width: int, height: int, side: str) -> None:
+        self._routine, self._side = routine, side
+        self._numbers, self._places = fields(routine, FIELDS)
+        self._item = BYTES[kind]
+        self.across = height if side == "left" else 2 * width
+        self.lines = self._numbers["rows" if side == "left" else "columns"]
 
-    def write(self) -> Function:
-        """The function."""
-        routine, numbers = self._routine, self._numbers
-        left_count = _groups(numbers["rows"], self._height, PACKED_TOGETHER)
-        with routine.pieces() as piece:
-            with routine.when(piece.compare("slt", left_count)):
-                self._some("left", "row", "column", piece * PACKED_TOGETHER, self._height)
-            with routine.when(piece.compare("sge", left_count)):
-                first = (piece - left_count) * PACKED_TOGETHER
-                self._some("right", "column", "row", first, 2 * self._width)
-        return routine.function
-
-    def _some(self, side: str, line: str, along: str, first: Lanes, across: int) -> None:
-        """Some panels of a factor, whose lines go along its inner dimension."""
-        routine, numbers, places = self._routine, self._numbers, self._places
-        lines = numbers["rows" if side == "left" else "columns"]
+    def pack(self, panel: Lanes, k: Lanes, target: Address) -> None:
+        """Pack one panel, from a step of the inner dimension on."""
+        routine, numbers, side = self._routine, self._numbers, self._side
+        line, along = ("row", "column") if side == "left" else ("column", "row")
         apart, onward = numbers[f"{side}_{line}"], numbers[f"{side}_{along}"]
-        last = least(first + PACKED_TOGETHER, (lines + (across - 1)) // across)
+        start = panel * self.across
+        source = self._places[side] + start * apart + k * onward
+        count = least(numbers["depth"] - k, numbers["stretch"])
         for name, is_so in (("turned", "ne"), ("lines", "eq")):
-            with (
-                routine.when(apart.compare(is_so, self._item)),
-                routine.loop(0, numbers["depth"], numbers["stretch"]) as k,
-                routine.loop(first, last) as panel,
-            ):
-                start = panel * across
+            with routine.when(apart.compare(is_so, self._item)):
                 routine.call(
-                    f"pack_{side}_{name}", places[side] + start * apart + k * onward, apart,
-                    onward, lines - start, least(numbers["depth"] - k, numbers["stretch"]),
-                    places[f"packed_{side}"] + panel * numbers[f"{side}_panel"]
-                    + k * (across * self._item),
-                )  # fmt: skip
+                    f"pack_{side}_{name}", source, apart, onward, self.lines - start, count, target
+                )
+
+    def shared(self, panel: Lanes, k: Lanes) -> Address:
+        """Where a panel that all threads read is, from a step on."""
+        start = self._places["shared"] + panel * self._numbers["shared_panel"]
+        return start + k * (self.across * self._item)
+
+
+def _pack(kind: str, width: int, height: int) -> Function:
+    """The task `pack`: all panels of the shared factor."""
+    routine = Routine("pack")
+    numbers, _ = fields(routine, FIELDS)
+    with routine.pieces() as piece:
+        for side, is_shared in (("left", "eq"), ("right", "ne")):
+            panels = _Panels(routine, kind, width, height, side)
+            first, count = piece * PACKED_TOGETHER, _groups(panels.lines, panels.across)
+            with (
+                routine.when(numbers["is_left_own"].compare(is_shared, 0)),
+                routine.loop(0, numbers["depth"], numbers["stretch"]) as k,
+                routine.loop(first, least(first + PACKED_TOGETHER, count)) as panel,
+            ):
+                panels.pack(panel, k, panels.shared(panel, k))
+    return routine.function
 
 
 # --- multiplying ---------------------------------------------------------------------------------
@@ -208,78 +226,94 @@ def _tile(kind: str, width: int, height: int) -> Function:
 
 @final
 class _Multiplying:
-    """Writes the task `multiply`; its pieces are blocks of the result, down its columns."""
+    """Writes the task `multiply`; its pieces are some panels of the factor that is not shared."""
 
     def __init__(self, kind: str, width: int, height: int) -> None:
-        self._routine = Routine("multiply")
-        self._numbers, self._places = fields(self._routine, FIELDS)
-        self._item, self._across, self._height = BYTES[kind], 2 * width, height
+        self._routine = routine = Routine("multiply")
+        self._numbers, self._places = fields(routine, FIELDS)
+        self._item = BYTES[kind]
+        self._left = _Panels(routine, kind, width, height, "left")
+        self._right = _Panels(routine, kind, width, height, "right")
+        worker = routine.parameter("worker")
+        self._memory = self._places["own"] + worker * self._numbers["own_step"]
 
     def write(self) -> Function:
         """The function."""
-        routine, numbers = self._routine, self._numbers
-        rows, columns = numbers["rows"], numbers["columns"]
-        down = _groups(rows, self._height, numbers["rows_together"])
+        routine, numbers, left, right = self._routine, self._numbers, self._left, self._right
         with routine.pieces() as piece:
-            first_row = piece % down * numbers["rows_together"] * self._height
-            first_column = piece // down * numbers["columns_together"] * self._across
-            last_row = least(first_row + numbers["rows_together"] * self._height, rows)
-            last_column = least(first_column + numbers["columns_together"] * self._across, columns)
-            with routine.loop(0, numbers["depth"], numbers["stretch"]) as k:
-                self._block(k, first_row, last_row, first_column, last_column)
-            with routine.when(numbers["epilogue"].compare("ne", 0)):
-                given = (first_row, last_row, first_column, last_column)
-                self._call_epilogue([*given, routine.parameter("worker")])
+            first = piece * numbers["together"]
+            with routine.when(numbers["is_left_own"].compare("ne", 0)):
+                last = least(first + numbers["together"], _groups(left.lines, left.across))
+                with self._stretches() as k:
+                    self._rows(k, first, last)
+                self._call_epilogue(first, last, left, lambda ends, every: (*ends, *every))
+            with routine.when(numbers["is_left_own"].compare("eq", 0)):
+                last = least(first + numbers["together"], _groups(right.lines, right.across))
+                with self._stretches() as k, routine.loop(first, last) as column:
+                    self._column(k, column)
+                self._call_epilogue(first, last, right, lambda ends, every: (*every, *ends))
         return routine.function
 
-    def _block(
-        self, k: Lanes, first_row: Lanes, last_row: Lanes, first_column: Lanes, last_column: Lanes
-    ) -> None:
-        """What some steps from k on add to a piece."""
+    def _stretches(self) -> AbstractContextManager[Lanes]:
+        return self._routine.loop(0, self._numbers["depth"], self._numbers["stretch"])
+
+    def _rows(self, k: Lanes, first: Lanes, last: Lanes) -> None:
+        """Some panels of rows, packed here, and all columns."""
+        routine, own_panel = self._routine, self._numbers["own_panel"]
+        with routine.loop(first, last) as row:
+            self._left.pack(row, k, self._memory + (row - first) * own_panel)
+        columns = _groups(self._right.lines, self._right.across)
+        with routine.loop(0, columns) as column, routine.loop(first, last) as row:
+            left = self._memory + (row - first) * own_panel
+            self._tile(k, row, column, left, self._right.shared(column, k))
+
+    def _column(self, k: Lanes, column: Lanes) -> None:
+        """One panel of columns, packed here, and all rows."""
+        self._right.pack(column, k, self._memory)
+        with self._routine.loop(0, _groups(self._left.lines, self._left.across)) as row:
+            self._tile(k, row, column, self._left.shared(row, k), self._memory)
+
+    def _tile(self, k: Lanes, row: Lanes, column: Lanes, left: Address, right: Address) -> None:
+        numbers = self._numbers
+        down, across = row * self._left.across, column * self._right.across
+        result = self._places["result"] + down * numbers["result_row"] + across * self._item
+        self._routine.call(
+            "product_tile", left, right, least(numbers["depth"] - k, numbers["stretch"]), result,
+            numbers["result_row"], numbers["rows"] - down, numbers["columns"] - across,
+            numbers["adds"] + k,
+        )  # fmt: skip
+
+    def _call_epilogue(
+        self, first: Lanes, last: Lanes, panels: _Panels,
+        arranged: Callable[[list[Lanes], list[Lanes]], tuple[Lanes, ...]],
+    ) -> None:  # fmt: skip
         routine, numbers, places = self._routine, self._numbers, self._places
-        adds = numbers["adds"] + k
-        count = least(numbers["depth"] - k, numbers["stretch"])
-        with routine.loop(first_column, last_column, self._across) as column:
-            right = (
-                places["packed_right"] + column // self._across * numbers["right_panel"]
-                + k * (self._across * self._item)
-            )  # fmt: skip
-            with routine.loop(first_row, last_row, self._height) as row:
-                left = (
-                    places["packed_left"] + row // self._height * numbers["left_panel"]
-                    + k * (self._height * self._item)
-                )  # fmt: skip
-                routine.call(
-                    "product_tile", left, right, count,
-                    places["result"] + row * numbers["result_row"] + column * self._item,
-                    numbers["result_row"], numbers["rows"] - row, numbers["columns"] - column, adds,
-                )  # fmt: skip
-
-    def _call_epilogue(self, given: list[Lanes]) -> None:
-        places = self._places
-        ranges = ", ".join(f"i64 {each.name}" for each in given)
-        self._routine.function.line(
-            f"call void {places['epilogue'].name}(ptr {places['argument'].name}, {ranges})"
-        )
+        ends = [first * panels.across, least(last * panels.across, panels.lines)]
+        other = numbers["columns" if panels is self._left else "rows"]
+        given = arranged(ends, [routine.number(0), other])
+        ranges = ", ".join(f"i64 {each.name}" for each in (*given, routine.parameter("worker")))
+        with routine.when(numbers["epilogue"].compare("ne", 0)):
+            routine.function.line(
+                f"call void {places['epilogue'].name}(ptr {places['argument'].name}, {ranges})"
+            )
 
 
-def _driver(kind: str, width: int, height: int) -> Function:
+def _driver(width: int, height: int) -> Function:
     """The whole product: `product(table)` has threads pack, then multiply."""
     routine = Routine("product", TABLE)
     numbers, _ = fields(routine, FIELDS)
-    rows, columns = numbers["rows"], numbers["columns"]
-    packed = _groups(rows, height, PACKED_TOGETHER) + _groups(columns, 2 * width, PACKED_TOGETHER)
-    pieces = _groups(rows, height, numbers["rows_together"]) * _groups(
-        columns, 2 * width, numbers["columns_together"]
-    )
+    down, beside = _groups(numbers["rows"], height), _groups(numbers["columns"], 2 * width)
+    is_left_own = numbers["is_left_own"].compare("ne", 0)
+    packed = _groups(is_left_own.where(beside, down), PACKED_TOGETHER)
+    pieces = _groups(is_left_own.where(down, beside), numbers["together"])
     routine.function.declare(pool_code.DECLARATION)
     for task, count in (("pack", packed), ("multiply", pieces)):
-        given = f"i64 {count.name}, i64 1"
-        routine.function.line(f"call void @{pool_code.PARALLEL}(ptr @{task}, ptr %table, {given})")
+        routine.function.line(
+            f"call void @{pool_code.PARALLEL}(ptr @{task}, ptr %table, i64 {count.name}, i64 1)"
+        )
     return routine.function
 
 
-def _groups(lines: Lanes, across: int, together: Lanes | int) -> Lanes:
-    """How many groups of so many panels, of so many lines each, there are."""
-    panels = (lines + (across - 1)) // across
-    return (panels + together - 1) // together
+def _groups(count: Lanes, together: Lanes | int) -> Lanes:
+    """How many groups of so many there are; the last one may be smaller."""
+    return (count + together - 1) // together

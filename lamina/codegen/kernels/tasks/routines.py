@@ -145,6 +145,12 @@ class Address:
         given = f"ptr {self.at(kind, index).name}, i32 {BYTES[kind]}, {mask} {bits.name}"
         self._numbers.function.line(f"call void {name}({vector} {lanes.name}, {given})")
 
+    def prefetch(self) -> None:
+        """Have the line of memory here on its way to the cache; the address may be anywhere."""
+        self._numbers.function.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        given = f"ptr {self.name}, i32 0, i32 3, i32 1"
+        self._numbers.function.line(f"call void @llvm.prefetch.p0({given})")
+
     # --- bytes -----------------------------------------------------------------------------------
 
     def clear(self, size: int) -> None:
