@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamina import errors
+from lamina.codegen.fused import fused
 from lamina.codegen.later import Later
 from lamina.codegen.vectorized import vectorized
 from lamina.core.blame.words import this_place
@@ -15,6 +16,7 @@ from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import sample, unary_samples
+from lamina.ops.chebyshev import in_double
 from lamina.ops.error_function import horner
 
 if TYPE_CHECKING:
@@ -57,12 +59,13 @@ def _log_gamma_positive(x: Any) -> Any:
         is_above = z > 2
         z = np.where(is_above, z - 1, z)
         product = np.where(is_above, product * z, product)
-    near = (z - 1) * (z - 2) * horner(_BETWEEN_ZEROS, z * 2 - 3)
+    zeros = np.where(is_low, x * (x - 1), (z - 1) * (z - 2))  # x + 1 may be rounded
+    near = zeros * horner(_BETWEEN_ZEROS, z * 2 - 3)
     near = near + np.where(is_low, -np.log(x), np.log(product))
     return np.where(x >= _FAR, stirling, near)
 
 
-@vectorized()
+@fused
 def lgamma_of(x: Any) -> Any:
     """The logarithm of the size of the gamma function of an array of floats."""
     # gamma(x) gamma(1 - x) = pi / sin(pi x)
@@ -76,6 +79,7 @@ def lgamma_of(x: Any) -> Any:
 
 
 @vectorized()
+@in_double
 def _digamma(x: Any) -> Any:
     mirrored = x < 0
     z = np.where(mirrored, 1 - x, x)
@@ -125,7 +129,7 @@ _away_from_poles = unary_samples(0.3, 4.0)
 
 lgamma = unary(
     "lgamma",
-    lgamma_of,
+    lambda input: lgamma_of(input),
     grad=lambda F, g, input: g * F.digamma(input),
     samples=_away_from_poles,
     doc="The natural logarithm of the absolute value of the gamma function of each element.",

@@ -222,3 +222,26 @@ def test_methods_and_their_forms_in_place():
         assert getattr(changed, name + "_")(*args) is changed
         assert changed.tolist() == getattr(x, name)(*args).tolist()
     assert x.mvlgamma_(1).tolist() == pytest.approx([math.lgamma(0.5), 0.0])
+
+
+# --- gamma ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [9, 1 << 16])
+def test_lgamma_is_exact_beside_its_zero(size):
+    """Its Taylor series at 1 (DLMF 5.7.3)."""
+    d = np.resize([-(2.0**-11), 2.0**-11, -(2.0**-14), 2.0**-14, 0.0], size)
+    zetas = 1.6449340668482264, 1.2020569031595943, 1.0823232337111382, 1.0369277551433699
+    slopes = [-0.57721566490153286, *((-1) ** k * z / k for k, z in enumerate(zetas, start=2))]
+    expected = np.polynomial.polynomial.polyval(d, [0, *slopes])
+    for _ in range(3):  # the last ones by machine code
+        found = lamina.lgamma(lamina.from_numpy(1 + d))
+        np.testing.assert_allclose(found.numpy(), expected, rtol=2e-15)
+
+
+@pytest.mark.parametrize("size", [99, 1 << 16])
+def test_digamma_of_float32_has_its_precision(size):
+    x = np.linspace(0.01, 9, size, dtype=np.float32)
+    expected = lamina.digamma(lamina.from_numpy(x.astype(np.float64))).numpy()
+    found = lamina.digamma(lamina.from_numpy(x)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=6e-8)

@@ -9,6 +9,7 @@ from lamina.codegen.llvm import vector_circular as circular
 from lamina.codegen.llvm import vector_error as error
 from lamina.codegen.llvm import vector_hyperbolic as hyperbolic
 from lamina.codegen.llvm import vector_math as elementary
+from lamina.codegen.llvm import vector_power as powers
 from lamina.codegen.llvm.ir import Lanes
 
 FUNCTIONS: Final[dict[str, Callable[..., Lanes]]] = {
@@ -20,7 +21,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Lanes]]] = {
     "log10": elementary.log10,
     "log1p": elementary.log1p,
     "logaddexp": elementary.logaddexp,
-    "power": elementary.power,
+    "power": powers.power,
     "tanh": elementary.tanh,
     "sin": circular.sin,
     "cos": circular.cos,

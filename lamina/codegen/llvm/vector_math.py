@@ -1,10 +1,9 @@
-"""Exponentials, logarithms, powers and tanh on lanes, in float32 and float64.
+"""Exponentials, logarithms and tanh on lanes, in float32 and float64.
 
 Each reduces its argument to a small interval, takes a polynomial there, and scales back. The
 coefficients are Chebyshev interpolations, computed with 60 digits. No function branches on single
-lanes, except that `power` in float64 is left to the C library. The other functions stand in files
-named `vector_*`; `vector_functions` lists all. `tests/codegen/test_vector_math.py` measures and
-bounds the errors.
+lanes. The other functions stand in files named `vector_*`; `vector_functions` lists all.
+`tests/codegen/test_vector_math.py` measures and bounds the errors.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ _LOG_DOUBLE = (
 )  # fmt: skip
 _LOG2_E_LOW = {"float": 1.9259629911266175e-08, "double": 2.0355273740931033e-17}
 _LOG10_2 = (0.30102999566383914, 1.42050232272661e-13)  # the first part with few bits
+_LN2_PAIR = (0.6931471805599453, 2.3190468138462996e-17)
 _LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
 
 _BITS = {"float": ("i32", 23, 127), "double": ("i64", 52, 1023)}
@@ -104,12 +104,29 @@ def exp2(x: Lanes) -> Lanes:
     return _raised(n, (inside - n) * math.log(2), x)
 
 
+def exp2_of_two(x: Lanes, low: Lanes) -> Lanes:
+    """2^(x + low), for a float64 and what is below its last place."""
+    least, most = _EXP2_RANGE["double"]
+    inside = x.compare("olt", least).where(least, x)
+    inside = inside.compare("ogt", most).where(most, inside)
+    n = inside.function("rint")
+    far = inside - n
+    r = far * _LN2_PAIR[0]
+    rest = far.fma(_LN2_PAIR[0], -r) + far.fma(_LN2_PAIR[1], low * _LN2_PAIR[0])
+    first, bend = r + 1.0, (r * r) * polynomial(r, _EXP["double"])
+    rest = ((1.0 - first) + r) + rest.fma(first + bend, bend)  # e^(r + rest) = e^r (1 + rest)
+    return _scaled(first + rest, n, x)
+
+
 def _raised(n: Lanes, r: Lanes, x: Lanes) -> Lanes:
     """2^n e^r; not a number where x is none."""
+    return _scaled((r * r).fma(polynomial(r, _EXP[x.kind]), r) + 1.0, n, x)
+
+
+def _scaled(value: Lanes, n: Lanes, x: Lanes) -> Lanes:
+    """A value times 2^n; not a number where x is none, of which the value was made."""
     kind = x.kind
-    value = (r * r).fma(polynomial(r, _EXP[kind]), r) + 1.0
-    is_number = x.compare("ord", x)
-    n = is_number.where(n, 0.0).convert("fptosi", _BITS[kind][0])
+    n = x.compare("ord", x).where(n, 0.0).convert("fptosi", _BITS[kind][0])
     half = n >> 1  # in two steps, since the result may be subnormal
     return value * _power_of_two(half, kind) * _power_of_two(n - half, kind)
 
@@ -149,13 +166,13 @@ def log1p(x: Lanes) -> Lanes:
 
 def log(x: Lanes) -> Lanes:
     """The natural logarithm: x = 2^e (1 + f) with 1 + f near 1."""
-    f, exponent = _mantissa(x)
+    f, exponent = mantissa(x)
     return _with_ends(x, _log_of_parts(f, exponent))
 
 
 def log2(x: Lanes) -> Lanes:
     """The logarithm to base 2: e + log2(1 + f)."""
-    f, exponent = _mantissa(x)
+    f, exponent = mantissa(x)
     part = _log_of_parts(f, x.block.constant(x.kind, 0.0))
     low = part * _LOG2_E_LOW[x.kind]
     return _with_ends(x, part.fma(_LOG2_E, low) + exponent)
@@ -164,14 +181,14 @@ def log2(x: Lanes) -> Lanes:
 def log10(x: Lanes) -> Lanes:
     """The logarithm to base 10: e log10(2) + log10(1 + f), exact for powers of ten."""
     wide = x if x.kind == "double" else x.convert("fpext", "double")
-    f, exponent = _mantissa(wide)
+    f, exponent = mantissa(wide)
     part = _log_of_parts(f, wide.block.constant("double", 0.0))
     small = part.fma(_LOG10_E[0], part.fma(_LOG10_E[1], exponent * _LOG10_2[1]))
     result = _with_ends(wide, exponent.fma(_LOG10_2[0], small))
     return result if x.kind == "double" else result.convert("fptrunc", "float")
 
 
-def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
+def mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
     """`f` and `e` with x = 2^e (1 + f), and 1 + f between the roots of 1/2 and of 2."""
     kind = x.kind
     whole, bits, bias = _BITS[kind]
@@ -260,22 +277,3 @@ def by_library(name: str, operands: Sequence[Lanes]) -> Lanes:
             f"insertelement {block.vector(kind)} {result}, {kind} {one}, i32 {lane}"
         )
     return Lanes(block, kind, result)
-
-
-def power(x: Lanes, y: Lanes) -> Lanes:
-    """x^y: in float32 as e^(y log x) in float64; in float64 by the C library."""
-    if x.kind == "double":
-        return by_library("pow", [x, y])
-    size = x.function("fabs").convert("fpext", "double")
-    value = exp(y.convert("fpext", "double") * log(size)).convert("fptrunc", "float")
-    is_whole = y.function("floor").compare("oeq", y)
-    half = y * 0.5
-    is_odd = is_whole & half.function("floor").compare("une", half)
-    sign_bit = x.convert("bitcast", "i32").compare("slt", 0)
-    value = (sign_bit & is_odd).where(-value, value)
-    is_finite = x.function("fabs").compare("one", math.inf)
-    fails = x.compare("olt", 0.0) & is_finite & (is_whole ^ True)
-    value = fails.where(math.nan, value)
-    is_minus_one = x.compare("oeq", -1.0) & y.function("fabs").compare("oeq", math.inf)
-    is_one = x.compare("oeq", 1.0) | y.compare("oeq", 0.0) | is_minus_one
-    return is_one.where(1.0, value)
