@@ -57,7 +57,13 @@ def fused(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return kernels.call(args, kwargs) if is_large(*args) else function(*args, **kwargs)
+        for value in args:  # `is_large`, without the call: 0.15 us
+            if value.__class__ is np.ndarray:
+                if value.size >= LEAST_SIZE:
+                    return kernels.call(args, kwargs)
+            elif value.__class__ is list and is_large(*value):
+                return kernels.call(args, kwargs)
+        return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 

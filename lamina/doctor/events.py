@@ -50,7 +50,10 @@ class Events:
     """
 
     def __init__(self, checks: Sequence[Check]) -> None:
-        self._checks = list(checks)
+        self._called, self._backward, self._before_step, self._after_step, self._ended = (
+            [getattr(check, event) for check in checks if _cares_for(check, event)]
+            for event in ("called", "backward", "before_step", "after_step", "ended")
+        )
         self._depth = 0
         self._is_busy = False
         self.failures: list[Exception] = []
@@ -65,35 +68,40 @@ class Events:
         self._depth -= 1
         if self._depth <= 0:
             self._depth = 0
-            self._tell(lambda check: check.called(module, output))
+            self._tell(self._called, module, output)
 
     def backward(self, roots: Sequence[Any]) -> None:
         """A backward pass is about to begin."""
         self.passes += 1
-        self._tell(lambda check: check.backward(roots))
+        self._tell(self._backward, roots)
 
     def before_step(self, optimizer: Any) -> None:
         """An optimizer's step is about to begin."""
-        self._tell(lambda check: check.before_step(optimizer))
+        self._tell(self._before_step, optimizer)
 
     def after_step(self, optimizer: Any) -> None:
         """An optimizer's step is done."""
         self.steps += 1
-        self._tell(lambda check: check.after_step(optimizer))
+        self._tell(self._after_step, optimizer)
 
     def ended(self) -> None:
         """The program is over."""
-        self._tell(lambda check: check.ended())
+        self._tell(self._ended)
 
-    def _tell(self, event: Callable[[Check], None]) -> None:
+    def _tell(self, listeners: list[Callable[..., None]], *told: Any) -> None:
         if self._is_busy:  # what a check itself sets off
             return
         self._is_busy = True
         try:
-            for check in self._checks:
+            for listener in listeners:
                 try:
-                    event(check)
+                    listener(*told)
                 except Exception as error:
                     self.failures.append(error)
         finally:
             self._is_busy = False
+
+
+def _cares_for(check: Check, event: str) -> bool:
+    """Whether a check does anything at an event."""
+    return getattr(type(check), event) is not getattr(Check, event)

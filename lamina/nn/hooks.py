@@ -8,9 +8,9 @@ not come here: its `__call__` goes straight to `forward`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from lamina.core.hooks import Registry, RemovableHandle
+from lamina.core.hooks import Registry, RemovableHandle, registries
 from lamina.core.warning import warn
 from lamina.errors import HookResultInvalid
 from lamina.nn.backward_hooks import BackwardObserver
@@ -81,10 +81,31 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     return register_module_full_backward_hook(hook)
 
 
+@final
+class _ByKind:
+    """The hooks on every module, sorted by their kind again after registries changed."""
+
+    def __init__(self) -> None:
+        self._changes = -1
+        self._known: dict[str, list[tuple[int, Hook]]] = {}
+
+    def of(self, kind: str) -> list[tuple[int, Hook]]:
+        """Those of one kind."""
+        if self._changes != registries.changes:
+            self._changes = registries.changes
+            self._known = {}
+            for key, (its_kind, hook) in EVERYWHERE.items():
+                self._known.setdefault(its_kind, []).append((key, hook))
+        return self._known.get(kind, [])
+
+
+_everywhere: Final = _ByKind()
+
+
 def _hooks_for(module: Module, kind: str) -> list[tuple[int, Hook]]:
-    found = [(key, hook) for key, (its_kind, hook) in EVERYWHERE.items() if its_kind == kind]
-    found.extend(getattr(module, kind).items())
-    return found
+    own = getattr(module, kind)
+    found = _everywhere.of(kind)
+    return [*found, *own.items()] if own else found
 
 
 def _run_forward_pre_hooks(
@@ -120,9 +141,12 @@ def _run_forward_hook(
 
 
 def _observer_of_backward(module: Module) -> BackwardObserver | None:
-    hooks = [hook.function for _, hook in _hooks_for(module, "_backward_hooks")]
-    pre_hooks = [hook.function for _, hook in _hooks_for(module, "_backward_pre_hooks")]
-    return BackwardObserver(module, hooks, pre_hooks) if hooks or pre_hooks else None
+    hooks = _hooks_for(module, "_backward_hooks")
+    pre_hooks = _hooks_for(module, "_backward_pre_hooks")
+    if not (hooks or pre_hooks):
+        return None
+    functions = ([hook.function for _, hook in each] for each in (hooks, pre_hooks))
+    return BackwardObserver(module, *functions)
 
 
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

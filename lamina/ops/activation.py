@@ -20,6 +20,7 @@ from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import wrap
 from lamina.ops.choices import change_by
+from lamina.ops.constants import zero_beside
 from lamina.ops.draws import draw_for
 from lamina.ops.smooth_activation import gelu as gelu
 from lamina.ops.smooth_activation import glu as glu
@@ -80,7 +81,7 @@ def _run(function: Any, inplace: bool, input: Any, *args: Any) -> Any:
 def _relu(input: Any) -> Any:
     if input.dtype.kind in "bc":
         raise errors.DtypeError("Boolean and complex inputs are not supported for relu")
-    return np.maximum(input, 0)
+    return np.maximum(input, zero_beside(input))
 
 
 _relu_op = unary(

@@ -39,7 +39,7 @@ def reduced(losses: Any, reduction: str) -> Any:
     """Arrays: their mean or sum, or themselves."""
     if reduction == "none":
         return losses
-    total = np.sum(losses)
+    total = np.add.reduce(losses, axis=None)  # what `np.sum` does in the end, 1 us later
     return total if reduction == "sum" else total / _count(losses.shape)
 
 

@@ -50,6 +50,7 @@ class _Norms:
 
     optimizer: Any
     first: list[float] = field(default_factory=list)
+    usual: float = 0.0
     steps: int = 0
     is_reported: bool = False
 
@@ -129,8 +130,9 @@ class GradientCheck(Check):
             return
         if len(norms.first) < USUAL_STEPS:
             norms.first.append(total)
+            norms.usual = float(np.median(norms.first))
             return
-        usual = float(np.median(norms.first))
+        usual = norms.usual
         if total > EXPLODED * max(usual, 1.0):
             norms.is_reported = True
             self.report(
