@@ -190,3 +190,23 @@ def test_threads_share_a_stream_without_losing_or_repeating_a_word() -> None:
     together = np.sort(np.concatenate(parts))
     assert np.array_equal(together, np.sort(alone.uniform(20000, np.float64)))
     assert np.array_equal(shared.get_state(), alone.get_state())
+
+
+def test_the_memory_that_states_are_read_from_is_the_engine() -> None:
+    generator = Generator(3)
+    generator.uniform((700,), np.float32)
+    told = generator._bits.state["state"]
+    assert np.array_equal(generator._state[:-1], told["key"])
+    assert generator._state[-1] == told["pos"] == 700 - 624
+    other = Generator(4).set_state(generator.get_state())
+    assert np.array_equal(other._bits.state["state"]["key"], told["key"])
+
+
+@pytest.mark.parametrize("n", [2, 5, 400, 500, 501, 502, 3000])
+def test_permutations_of_both_ways_are_swaps_in_order(n: int) -> None:
+    words = Generator(n)._words(n - 1)
+    order = list(range(n))
+    for place, word in enumerate(words.tolist()):
+        other = place + word % (n - place)
+        order[place], order[other] = order[other], order[place]
+    assert Generator(n).permutation(n).tolist() == order
