@@ -69,12 +69,11 @@ class Generator(Words):
         *, out: Array | None = None,
     ) -> Array:  # fmt: skip
         """Even on [low, high): `rand`, `uniform_`. Real or complex dtype (then for each part)."""
-        dtype, wide = floating("uniform", dtype, True)
+        dtype, wide, limits = exact.uniform_limits(dtype, low, high)
         if dtype.kind == "c":
             parts_shape = (*np.broadcast_shapes(shape), 2)  # shape may be a bare number
             parts = self.uniform(parts_shape, exact.REAL_OF[dtype.name], low, high)
             return exact.complex_from(parts)
-        limits = exact.uniform_limits(float(low), float(high), dtype)
         if out is None:
             out = np.empty(shape, dtype)
         if self._filled("uniform", out, limits):

@@ -135,20 +135,27 @@ def floating(op: str, dtype: Any, allow_complex: bool = False) -> tuple[np.dtype
 
 
 @functools.lru_cache(64)
-def uniform_limits(low: float, high: float, dtype: np.dtype[Any]) -> tuple[float, float, float]:
-    """How wide the range [low, high) is, where it starts, and its end as `dtype` has it.
+def uniform_limits(
+    dtype: Any, low: float, high: float
+) -> tuple[np.dtype[Any], bool, tuple[float, float, float]]:
+    """What `floating` gives for a dtype, and of the range [low, high): width, start and end.
+
+    The end is rounded to the dtype, the rest to float32 or float64.
 
     Raises:
+        NotImplementedError: `dtype` is neither floating nor complex.
         RuntimeError: the range is empty, or does not fit.
     """
+    dtype, wide = floating("uniform", dtype, True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects low <= high, but found low={low} > high={high}")
-    number = np.float64 if dtype.name == "float64" else np.float32
+    number = np.float64 if dtype.name in ("float64", "complex128") else np.float32
     with np.errstate(over="ignore"):
-        start, span = float(number(low)), float(number(high) - number(low))
-    if not math.isfinite(span):
+        start, width = float(number(low)), float(number(high) - number(low))
+    if not math.isfinite(width):
         raise RuntimeError(f"uniform_: high - low does not fit {dtype}: [{low}, {high})")
-    return span, start, float(cast(np.asarray(number(high)), dtype))
+    end = number(high) if dtype.kind == "c" else cast(np.asarray(number(high)), dtype)
+    return dtype, wide, (width, start, float(end))
 
 
 def are_chances(p: float | Array) -> bool:

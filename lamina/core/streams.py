@@ -45,7 +45,7 @@ def stream_of(place: device) -> Generator:
     It starts from the seed that the CPU's started from, so it gives the same numbers.
     """
     streams = _thread.streams
-    if place.type != "cuda":
+    if place is CPU or place.type != "cuda":
         return streams.cpu
     found = streams.of_device.get(place)
     if found is None:

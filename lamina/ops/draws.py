@@ -24,7 +24,10 @@ def draw(
     method: str, generator: Any, shape: Sequence[int], kind: Any, place: device, *args: Any
 ) -> Any:
     """An array of random numbers: the stream's `method(shape, kind, *args)`, on a device."""
-    function = getattr(source_of(generator, place), method)
+    stream = stream_of(place) if generator is None else source_of(generator, place)
+    function = getattr(stream, method)
+    if place is CPU and not door.is_watched:
+        return function(shape, kind, *args)
     shape = tuple(shape)
     if door.is_watched and state.mappings:
         return _draw_for_samples(method, function, shape, kind, place, args)
@@ -34,11 +37,10 @@ def draw(
 def _drawn(function: Any, shape: tuple[int, ...], kind: Any, place: device, args: Any) -> Any:
     if door.is_watched and (recorder := current_recorder()) is not None:
         return recorder.call(function, (shape, kind, *args), {}, fresh(shape, kind), place)
-    if place is CPU:
-        return function(shape, kind, *args)
     if place.type == "meta":
         return backend_of(place).empty(shape, kind)
-    return backend_of(place).constant(function(shape, kind, *args))
+    array = function(shape, kind, *args)
+    return array if place is CPU else backend_of(place).constant(array)
 
 
 def draw_like(method: str, generator: Any, model: Any, kind: Any, place: device, *args: Any) -> Any:

@@ -27,14 +27,15 @@ def uniform_(
     self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **old: Any
 ) -> Tensor:
     """Fill with uniform random numbers."""
-    from_ = old.get("from", old.get("a", from_))
-    to = old.get("b", to)
+    if old:
+        from_ = old.get("from", old.get("a", from_))
+        to = old.get("b", to)
     if from_ > to:
         raise errors.InvalidArgument(
             f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}",
             [(this_place(), "drawn here")],
         )
-    return _fill(self, "uniform", "uniform", generator, from_, to)
+    return _fill(self, "uniform", "uniform", generator, float(from_), float(to))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:

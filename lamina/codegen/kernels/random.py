@@ -97,11 +97,13 @@ class Draws:
         return self.fill(name, out, (address_of(other),))
 
     def _fill(self, task: Task, out: int, count: int, parameters: tuple[float, ...]) -> None:
-        if count * task.words > FEW - task.words:
+        words = task.words * count
+        if words > FEW - task.words:
             self._fill_many(task, out, count, parameters)
             return
         pieces = -(-count // task.piece)
-        words = task.words * (pieces * task.piece if task.is_whole else count)
+        if task.is_whole:
+            words = task.words * pieces * task.piece
         task.pack(
             self._table, 0, self._state, self._words_at, words, task.address, pieces, out, count, 0,
             *parameters,
