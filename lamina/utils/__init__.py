@@ -3,8 +3,9 @@
 Each is loaded when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lamina.late_loading import late_names
 
 if TYPE_CHECKING:
     from lamina.utils import (
@@ -33,8 +34,4 @@ __all__ = [
     "tensorboard",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return import_module(f"lamina.utils.{name}")
-    raise AttributeError(f"module 'lamina.utils' has no attribute {name!r}")
+__getattr__, __dir__ = late_names(__name__, {}, " ".join(__all__))

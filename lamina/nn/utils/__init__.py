@@ -1,9 +1,8 @@
 """Helpers around modules: clipping, sequences, parametrizations, parameters as a vector."""
 
-import importlib as _importlib
 from typing import TYPE_CHECKING
-from typing import Any as _Any
 
+from lamina.late_loading import late_names
 from lamina.nn.utils import rnn
 from lamina.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -30,12 +29,7 @@ from lamina.nn.utils.weight_norm import remove_weight_norm, weight_norm
 if TYPE_CHECKING:
     from lamina.nn.utils import parametrizations, parametrize, stateless
 
-
-def __getattr__(name: str) -> _Any:
-    if name in ("parametrizations", "parametrize", "stateless"):
-        return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+__getattr__, __dir__ = late_names(__name__, {}, "parametrizations parametrize stateless")
 
 __all__ = [
     "clip_grad_norm",
