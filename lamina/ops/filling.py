@@ -9,9 +9,10 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
-from lamina.core.inplace import apply_inplace, note_written
+from lamina.core.inplace import apply_inplace
 from lamina.core.modes import door, state
 from lamina.core.op import ZERO
+from lamina.core.plain_writes import note_written
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.core.versions import INFERENCE

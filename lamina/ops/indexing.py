@@ -14,9 +14,10 @@ import numpy as np
 from lamina import errors
 from lamina.core import blame
 from lamina.core.blame.words import dims, legacy_type, this_place
-from lamina.core.inplace import apply_inplace, note_written
+from lamina.core.inplace import apply_inplace
 from lamina.core.modes import door, state
 from lamina.core.op import traced
+from lamina.core.plain_writes import note_written
 from lamina.core.positions import here
 from lamina.core.tensor import Tensor, wrap
 from lamina.core.versions import INFERENCE

@@ -6,7 +6,8 @@ from typing import Any
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.core.inplace import is_filled_directly, note_written, replace_values
+from lamina.core.inplace import is_filled_directly, replace_values
+from lamina.core.plain_writes import note_written
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU
 from lamina.ops.draws import check_std, draw_integers, draw_like, probabilities, source_of

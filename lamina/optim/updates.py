@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from lamina.codegen.fused import FlatFunction
-from lamina.core.inplace import is_data
 from lamina.core.modes import door, state
 from lamina.core.op import offer, raw, traced
+from lamina.core.plain_writes import is_data
 from lamina.core.positions import here
 from lamina.core.promotion import FLOAT32, FLOAT64
 from lamina.core.tensor import Tensor, cell_of
