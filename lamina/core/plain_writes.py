@@ -51,6 +51,7 @@ def changed_plainly(op: Op, target: Tensor, values: list[Any]) -> bool:
 
 
 def changed_by_ufunc(target: Tensor, ufunc: Any, operands: tuple[Any, ...]) -> Tensor:
+    """Have a ufunc write into a tensor, its first operand."""
     try:
         ufunc(*operands)
     except RuntimeWarning:  # somebody made NumPy's warnings errors; it warns when all is written
