@@ -55,6 +55,7 @@ class Executable:
         simplify(graph, machine.lane_count() if self.is_native else 0)
         self._is_passing = lasting is not None
         self._bound: Any = None
+        self._of_calls: list[int] = []  # slots of arrays that calls give, anew in each run
         self._pool: threads.Pool | None = None
         self.graph = graph
         self.schedule: Schedule = schedule(graph, fuse=self.is_native)
@@ -143,6 +144,8 @@ class Executable:
             store.fill_in(results)
         if self._is_passing:
             store.release()
+        elif self._of_calls:
+            store.forget(self._of_calls)
         return results
 
     # --- steps -----------------------------------------------------------------------------------
@@ -249,6 +252,8 @@ class Executable:
         given -= self._called
         is_given = [value in given for value in node.results]  # memory that is there already
         is_handed_on = not self._called.isdisjoint(node.results)
+        made = zip(slots, is_given, strict=True)
+        self._of_calls += [slot for slot, has_memory in made if not has_memory]
 
         def work() -> None:
             args, kwargs = replace((node.args, node.kwargs), (View,), store.view)

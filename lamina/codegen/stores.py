@@ -119,7 +119,11 @@ class Store:
 
     def release(self) -> None:
         """Forget all arrays but the constants, those that last, and a small arena."""
-        for slot in self._passing:
+        self.forget(self._passing)
+
+    def forget(self, slots: Sequence[int]) -> None:
+        """Forget the arrays of some slots."""
+        for slot in slots:
             self.arrays[slot] = None
             if slot in self._views_of:
                 for view in self._views_of.pop(slot):

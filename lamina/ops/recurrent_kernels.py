@@ -97,7 +97,6 @@ def walk_forward(
         mode, input, (weight_ih, weight_hh), None if bias_ih is None else (bias_ih, bias_hh),
         [hidden] if cell is None else [hidden, cell], kept, counts, is_reverse,
     )  # fmt: skip
-    output = output.reshape(*input.shape[:-1], size)
     return output, last[0], _nothing(mode, hidden) if kept is None else kept, *last[1:]
 
 

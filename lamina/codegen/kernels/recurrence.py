@@ -40,7 +40,7 @@ def walk(
     """
     gates, char, size = GATES[mode], input.dtype.char, first[0].shape[-1]
     first, input = [np.ascontiguousarray(part) for part in first], _dense_rows(input)
-    output = np.empty((sum(sizes), size), input.dtype)
+    output = np.empty((*input.shape[:-1], size), input.dtype)
     last = [np.empty_like(part) for part in first]
     steps, lanes, item = _steps(sizes, is_reverse, input), lanes_of(char), input.itemsize
     across, pieces = rounded(size * item, lanes * item), _pieces(sizes[0], lanes * item)
