@@ -23,6 +23,9 @@ RETURN_FIELDS: Final = (
 """What the task `return` finds in its table; `before` is the first cell (or state). `totals` has a
 row like `of_gates` for each sequence, at first of zeros."""
 
+LINE: Final = 64
+"""Bytes of a line of memory."""
+
 UNDO: Final = (
     "ptr %state, ptr %cells, ptr %before, i64 %across, i64 %rows, i64 %size, ptr %kept, i64 %row, "
     "ptr %gradient, i64 %gradient_row, ptr %of_gates, i64 %of_gates_row, ptr %totals"
@@ -144,6 +147,11 @@ def _return(shape: Shape) -> Function:
                 numbers["gradient_row"], of_gates, numbers["of_gates_row"],
                 places["totals"] + first * numbers["of_gates_row"],
             )  # fmt: skip
+            # What is kept of a step does not lie behind that of the next one, so no machine guesses
+            # it: it is fetched while the product is computed.
+            coming = places["kept"] + (known["row_before"] + first) * row
+            with routine.loop(0, active * row, LINE) as at:
+                (coming + at).prefetch()
             _call_through(routine, shape, numbers, places, active, of_gates, state)
         for name, source in ends:
             target = places[f"of_{name}"] + first * slot
