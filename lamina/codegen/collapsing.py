@@ -9,6 +9,7 @@ are what nests go over; and steps that hand on elements to each other keep commo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TypeAlias
 
 from lamina.codegen.graph import JOIN, POINTWISE, REDUCTION, Graph, Node, Value, View
@@ -20,13 +21,22 @@ def collapse(graph: Graph) -> None:
     """Take axes of pointwise steps and reductions together where that is allowed."""
     changed = {node.operands[node.changes] for node in graph.nodes if node.changes is not None}
     fixed = {view.value for view in changed if isinstance(view, View)}
+    looped = {
+        value
+        for node in graph.nodes
+        if node.kind in (POINTWISE, REDUCTION)
+        for value in node.results
+    }
     for group in _connected(graph):
         if any(not fixed.isdisjoint(node.results) for node in group):
             continue  # a call writes into it as it is
         for axis in reversed(range(len(_rows_of(graph, group[0])) - 1)):
-            if all(_may_join(graph, node, axis) for node in group):
-                for node in group:
-                    _join(graph, node, axis)
+            joining = [node for node in group if _may_join(graph, node, axis)]
+            if len(joining) < len(group) and not _pays(graph, looped, group, joining, axis):
+                continue
+            for node in joining:
+                _join(graph, node, axis)
+            group = joining
     for node in graph.nodes:
         if node.kind == JOIN:
             node.operands = tuple(graph.whole(view.value) for view in node.views())
@@ -57,9 +67,32 @@ def _connected(graph: Graph) -> list[list[Node]]:
     return list({id(group): group for group in group_of.values()}.values())
 
 
+def _pays(
+    graph: Graph, looped: set[int], group: list[Node], joining: list[Node], axis: int
+) -> bool:
+    """Whether it saves memory if some of a group take two axes together, and the rest do not.
+
+    What one part makes and the other reads then goes through memory; but not any more what loops
+    outside of the group (the `looped` values), which have the axes as one, hand to the first part.
+    """
+    joins = {id(node) for node in joining}
+    parts = {value: id(node) in joins for node in group for value in node.results}
+    gain = 0
+    for node in group:
+        is_joining = id(node) in joins
+        for view in node.views():
+            size = prod(view.shape)
+            if parts.get(view.value, is_joining) != is_joining:
+                gain -= size
+            elif is_joining and view.value in looped and view.value not in parts:
+                shape, _ = _joined(view.shape, view.strides, axis)
+                gain += size * (shape == graph.values[view.value].shape)
+    return gain > 0
+
+
 def _may_join(graph: Graph, node: Node, axis: int) -> bool:
     """Whether an axis and the next one may become one in all that a node reads and writes."""
-    if axis in node.axes or axis + 1 in node.axes:
+    if (axis in node.axes) != (axis + 1 in node.axes):
         return False
     views = [(view.shape, view.strides) for view in node.views()]
     return all(
@@ -69,8 +102,8 @@ def _may_join(graph: Graph, node: Node, axis: int) -> bool:
 
 
 def _results(graph: Graph, node: Node, axis: int) -> Iterator[tuple[_Strides, _Strides, int]]:
-    """What a node makes, with the place of the axis there."""
-    for value in node.results:
+    """What a node makes, with the place of the axis there, unless the node takes it away."""
+    for value in node.results if axis not in node.axes else ():
         kind = graph.values[value]
         yield kind.shape, kind.strides, axis - sum(gone < axis for gone in node.axes)
 
@@ -98,11 +131,11 @@ def _join(graph: Graph, node: Node, axis: int) -> None:
         _view_joined(operand, axis) if isinstance(operand, View) else operand
         for operand in node.operands
     )
-    for value, (shape, strides, at) in zip(node.results, made, strict=True):
+    for value, (shape, strides, at) in zip(node.results if made else (), made, strict=True):
         kind = graph.values[value]
         new_shape, new_strides = _joined(shape, strides, at)
         graph.values[value] = Value(new_shape, kind.dtype, new_strides)
-    node.axes = tuple(gone - (gone > axis) for gone in node.axes)
+    node.axes = tuple(dict.fromkeys(gone - (gone > axis) for gone in node.axes))
 
 
 def _view_joined(view: View, axis: int) -> View:

@@ -45,6 +45,30 @@ def test_axes_that_are_stepped_along_apart_stay():
     check(lambda x, y: x * y, x, each)
 
 
+def test_what_cannot_go_along_stays_behind_where_that_saves_memory():
+    each = RNG.standard_normal((15, 17)).astype(np.float32)
+
+    def function(x, y, b):
+        z = np.tanh(x.reshape(4, 15, 17) + y)
+        for _ in range(3):  # as layers of a network, that reshape for products
+            z = np.tanh((z.reshape(60, 17) * b).reshape(4, 15, 17) + z)
+        return z
+
+    shapes = [loop.shape for loop in scheduled(function, ROWS, each, BIAS).steps]
+    assert shapes == [(4, 15, 17), (60, 17)]
+    check(function, ROWS, each, BIAS)
+
+
+def test_a_sum_over_axes_that_become_one_goes_along():
+    def function(x, b):
+        z = (x * b).reshape(4, 15, 17)
+        return np.sum(z * 2, axis=(0, 1)), z * 3
+
+    (loop,) = scheduled(function, ROWS, BIAS).steps
+    assert loop.shape == (60, 17)
+    check(function, ROWS, BIAS, rtol=1e-5)
+
+
 def test_rows_that_belong_together_keep_their_shape():
     x = RNG.standard_normal((4, 15, 17)).astype(np.float32)
     each = RNG.standard_normal((15, 17)).astype(np.float32)
