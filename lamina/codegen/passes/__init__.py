@@ -8,6 +8,7 @@ from lamina.codegen.passes.folding import fold
 from lamina.codegen.passes.joining_products import join_products
 from lamina.codegen.passes.laying_out import lay_out
 from lamina.codegen.passes.lone_sums import sum_alone
+from lamina.codegen.passes.merging_sums import merge_sums
 from lamina.codegen.passes.paneling import use_panels
 from lamina.codegen.passes.parts import make_in_place
 
@@ -18,6 +19,7 @@ __all__ = [
     "join_products",
     "lay_out",
     "make_in_place",
+    "merge_sums",
     "share_common",
     "simplify",
     "sum_alone",
@@ -41,5 +43,6 @@ def simplify(graph: Graph, lanes: int = 0) -> None:
     join_products(graph)
     if lanes:
         use_panels(graph, lanes)
+        merge_sums(graph)
     lay_out(graph)
     sum_alone(graph)
