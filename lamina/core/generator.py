@@ -241,7 +241,7 @@ class Generator(Words):
 
     def _whole(self, out: Array, is_wide: bool, span: int, low: int) -> Array:
         """Words, or 64-bit numbers, modulo `span` (2**64 at most, 2**32 for words), plus `low`."""
-        if out.dtype.char in "ilq" and span < 2**64:
+        if out.dtype.char in "ilq" and span < 2**64 and low < 2**63:
             if is_wide:
                 is_filled = self._filled("wide", out, (span, low))
             else:

@@ -76,7 +76,7 @@ class Draws:
         rest = count % task.piece
         self._fill(task, first, count - rest, (std, mean))
         if rest:
-            self._skip(task, rest)
+            self._skip(task, rest, (std, mean))
             last = first + (count - task.piece) * out.itemsize
             self._fill(task, last, task.piece, (std, mean))
         return True
@@ -126,9 +126,11 @@ class Draws:
             if task.is_shared:
                 pool().run(task.address, self._table_at, pieces, max(GRAIN // task.piece, 1))
 
-    def _skip(self, task: Task, count: int) -> None:
+    def _skip(self, task: Task, count: int, parameters: tuple[float, ...]) -> None:
         """Draw the words of a few numbers, and nothing more."""
         words = count * task.words
-        task.pack(self._table, 0, self._state, self._words_at, words, task.address, 0, 0, 0, 0,
-                  0.0, 0.0)  # fmt: skip
+        task.pack(
+            self._table, 0, self._state, self._words_at, words, task.address, 0, 0, 0, 0,
+            *parameters,
+        )  # fmt: skip
         task.call(self._table_at)

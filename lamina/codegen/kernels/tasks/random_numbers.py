@@ -124,7 +124,7 @@ def exponential(given: Given) -> Lanes:
 
 
 def whole(given: Given) -> Lanes:
-    """Words modulo a range below 2**31, from a low end on: the range, its inverse, the low end.
+    """Words modulo a range up to 2**32, from a low end on: the range, its inverse, the low end.
 
     The quotient of float64 is wrong by one at most: the remainder tells.
     """
