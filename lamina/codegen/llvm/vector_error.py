@@ -36,16 +36,18 @@ def _within(size: Lanes, limit: float) -> Lanes:
 def erf(x: Lanes) -> Lanes:
     """erf(x): up to 1 by a polynomial, beyond as 1 - erfc(x)."""
     size = x.function("fabs")
-    far = _within(size, _ONE[x.kind])
     if x.kind == "float":
+        limit = _ONE["float"]
+        far = size.compare("ogt", limit).where(limit, size)  # what is no number stays that
         complement = tabled(far, ERFC_MIDDLE)
     else:
+        far = _within(size, _ONE["double"])
         t = 1.0 / (far + 2.0)
-        complement = exp_of_normal(-(far * far), x.kind) * t * tabled(t, SCALED_TO_6)
+        complement = exp_of_normal(-(far * far), "double") * t * tabled(t, SCALED_TO_6)
+        complement = x.compare("uno", x).where(x, complement)
     near = size.fma(tabled(size * size, ERF_NEAR), size)
     result = size.compare("olt", 1.0).where(near, 1.0 - complement)
-    result = x.block.call("copysign", x.kind, result, x)
-    return x.compare("uno", x).where(x, result)
+    return x.block.call("copysign", x.kind, result, x)
 
 
 def erfc(x: Lanes) -> Lanes:
