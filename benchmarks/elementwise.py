@@ -20,12 +20,12 @@ FUNCTIONS: dict[str, tuple[float, float]] = {
     "sin": USUAL, "cos": USUAL, "tan": USUAL, "asin": INNER, "acos": INNER, "atan": USUAL,
     "sinh": USUAL, "cosh": USUAL, "asinh": USUAL, "acosh": (1.1, 4.0), "atanh": INNER,
     "erf": USUAL, "erfc": USUAL, "erfinv": INNER, "special.ndtr": USUAL, "lgamma": POSITIVE,
-    "digamma": POSITIVE, "nn.functional.gelu": USUAL, "nn.functional.silu": USUAL,
+    "digamma": POSITIVE, "pow": POSITIVE, "nn.functional.gelu": USUAL, "nn.functional.silu": USUAL,
     "nn.functional.softplus": USUAL, "nn.functional.logsigmoid": USUAL, "nn.functional.mish": USUAL,
 }  # fmt: skip
 
 
-def found(module: Any, name: str) -> Callable[[Any], Any]:
+def found(module: Any, name: str) -> Callable[..., Any]:
     """A function by its path."""
     for part in name.split("."):
         module = getattr(module, part)
@@ -38,9 +38,10 @@ def calls(name: str, kind: str, module: Any, compiles: bool) -> Callable[[], obj
     x = module.linspace(low, high, SIZE, dtype=getattr(module, kind))
     function = found(module, name)
     ready = module.compile(function) if compiles else function
+    operands = (x, x) if name == "pow" else (x,)
     for _ in range(3):
-        ready(x)
-    return lambda: ready(x)
+        ready(*operands)
+    return lambda: ready(*operands)
 
 
 def main() -> None:
