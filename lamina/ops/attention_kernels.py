@@ -101,9 +101,8 @@ def attend_by_blocks(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Averages of values, and the logarithm of each query's sum, in float64.
 
-    Where there is `kept`, weights for which it is True are multiplied by the factor, others by 0.
-
-    Halves keep their precision by that: what is float32 is rounded with the results.
+    Halves keep their precision by that: what is float32 is rounded with the results. Where there is
+    `kept`, weights for which it is True are multiplied by the factor, the others by zero.
     """
     shape = (*batch_of(query, key, value, mask), query.shape[-2], value.shape[-1])
     result, sums = _room_like(query, shape), np.empty(shape[:-1], query.dtype)
