@@ -27,6 +27,10 @@ _new: Final[Any] = object.__new__
 _NUMPYS_OWN: Final = frozenset(map(np.dtype, "?bBhHiIlLfdFD"))
 """The dtypes that kernels take as they are: halves are widened, by the general way."""
 
+INT64: Final = np.dtype(np.int64)
+LARGEST_INTEGER: Final = 2**62
+"""More might not fit: the general way says what becomes of it."""
+
 
 @final
 class _NotPlain:
@@ -46,7 +50,7 @@ def call_plain(op: Op, values: list[Any]) -> Any:
 def plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
     """What the kernel gives for bound values, or `NOT_PLAIN`; `tensors` takes the tensors."""
     arrays = values.copy()
-    has_numbers = False
+    numbers: list[int] = []
     for position, mark in op.inputs:
         value = values[position]
         if value.__class__ is Tensor and mark != "*":
@@ -59,7 +63,7 @@ def plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
             tensors += value
             arrays[position] = [item._array for item in value]
         elif mark == "#" and (value.__class__ is float or value.__class__ is int):
-            has_numbers = True
+            numbers.append(position)
         elif mark != "?" or value is not None:
             return NOT_PLAIN
     kind: Any = None
@@ -77,8 +81,14 @@ def plain_result(op: Op, values: list[Any], tensors: list[Tensor]) -> Any:
         if view is not None and view.version != tensor._cell.version and op.is_differentiable:
             refresh(tensor)
     is_float = kind is FLOAT32 or kind is FLOAT64
-    if not (keeps or is_float) and (kind is None or has_numbers or op.dtypes is TO_FLOAT):
-        return NOT_PLAIN
+    if not (keeps or is_float):
+        if kind is None or op.dtypes is TO_FLOAT or (numbers and kind is not INT64):
+            return NOT_PLAIN
+        for position in numbers:
+            value = values[position]
+            if value.__class__ is not int or abs(value) > LARGEST_INTEGER:
+                return NOT_PLAIN
+            arrays[position] = np.array(value, INT64)
     return _computed(op, values, arrays, tensors)
 
 

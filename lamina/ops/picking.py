@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -177,7 +175,7 @@ def check_gather(name: str, input: Any, dim: int, index: Any, is_looked_at: bool
     Args:
         name: What the call is named in errors.
         input, dim, index: Its arguments.
-        is_looked_at: Whether the numbers are; else `index_in_range` is for whoever reads them.
+        is_looked_at: Whether the numbers are; else whoever reads them looks.
     """
     axis = axis_of(dim, input.ndim)
     if index.size:
@@ -194,16 +192,6 @@ def check_gather(name: str, input: Any, dim: int, index: Any, is_looked_at: bool
     if is_looked_at:
         check_range(index, input.shape[axis] if input.ndim else 1, axis)
     return axis
-
-
-@contextmanager
-def index_in_range(input: Any, axis: int, index: Any) -> Iterator[None]:
-    """NumPy's complaint about a number that is out of range, in PyTorch's words."""
-    try:
-        yield
-    except IndexError:
-        check_range(index, input.shape[axis] if input.ndim else 1, axis)
-        raise
 
 
 def cut(array: Any, index: Any, axis: int) -> Any:
@@ -223,8 +211,11 @@ def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> A
     wide = index if index.ndim else index[None]
     if not index.size:
         return np.zeros_like(input, shape=index.shape, order="C")
-    with index_in_range(input, axis, index):
+    try:
         found = taken_along(input if input.ndim else input[None], wide, axis)
+    except IndexError:
+        check_range(index, input.shape[axis] if input.ndim else 1, axis)
+        raise
     return found if index.ndim else found.reshape(())
 
 
