@@ -66,6 +66,29 @@ def _is_native(mode: str, hidden: Any, sizes: Sequence[int], *arrays: Any) -> bo
     return False
 
 
+def _fits(
+    mode: str, inner: int, rows: int, weights: Sequence[Any], biases: Sequence[Any],
+    states: Sequence[Any], sizes: Sequence[int],
+) -> bool:  # fmt: skip
+    """Whether arrays have the shapes that machine code takes for granted.
+
+    Parameters, packed sequences, and what is kept (by hooks) come from outside.
+    """
+    batch, size = states[0].shape
+    out = FORMS[mode].gates * size
+    wanted = [(out, inner), (out, size)][-len(weights) :]
+    return bool(
+        [weight.shape for weight in weights] == wanted
+        and (biases[0] is None) == (biases[1] is None)
+        and all(bias is None or bias.shape == (out,) for bias in biases)
+        and all(state is None or state.shape == (batch, size) for state in states)
+        and sizes[0] == batch
+        and sum(sizes) == rows
+        and sizes[-1] >= 0
+        and list(sizes) == sorted(sizes, reverse=True)
+    )
+
+
 # --- forward -------------------------------------------------------------------------------------
 
 
@@ -88,7 +111,11 @@ def walk_forward(
     """Outputs, the last hidden state, what is kept (without rows unless `keeps`), the last cell."""
     counts = sizes_of(input.shape, sizes)
     arrays = input, weight_ih, weight_hh, bias_ih, bias_hh, hidden, cell
-    if not _is_native(mode, hidden, counts, *arrays):
+    is_fit = _fits(
+        mode, input.shape[-1], rows_of(input.shape)[0], (weight_ih, weight_hh),
+        (bias_ih, bias_hh), (hidden, cell), counts,
+    )  # fmt: skip
+    if not (is_fit and _is_native(mode, hidden, counts, *arrays)):
         return step_forward(mode, *arrays[:5], None, *arrays[5:], sizes, is_reverse, keeps)
     size, kept = hidden.shape[-1], None
     if keeps:
@@ -155,7 +182,13 @@ def walk_back(
     """The gradients of the gates at all times, their sum, those of the first state and cell."""
     counts = sizes_of(gradient.shape, sizes)
     arrays = kept, weight_hh, hidden, cell, gradient, of_hidden, of_cell
-    if _is_native(mode, hidden, counts, *arrays):
+    size, rows = hidden.shape[-1], rows_of(gradient.shape)[0]
+    states = hidden, cell, of_hidden, of_cell
+    is_fit = _fits(mode, 0, rows, (weight_hh,), (None, None), states, counts) and (
+        kept.shape == (rows, FORMS[mode].kept, size) and gradient.shape[-1] == size
+    )
+    if is_fit and _is_native(mode, hidden, counts, *arrays):
+        kept = np.ascontiguousarray(kept)
         first = [hidden] if cell is None else [hidden, cell]
         of_last = [of_hidden] if cell is None else [of_hidden, of_cell]
         return recurrence.walk_back(

@@ -190,3 +190,33 @@ def test_each_sequence_has_the_same_bits_in_any_batch(mode):
         together, _ = layer(x)
         apart = lamina.cat([layer(part)[0] for part in x.split(1, 1)], 1)
     assert lamina.equal(together, apart)
+
+
+@NATIVE
+@pytest.mark.parametrize("name", ["weight_ih_l0", "weight_hh_l0", "bias_hh_l0"])
+def test_parameters_of_another_shape_are_refused(name):
+    """Machine code would read behind their end."""
+    layer, x = nn.GRU(3, 5), lamina.randn(4, 2, 3)
+    setattr(layer, name, nn.Parameter(getattr(layer, name)[:4].detach().clone()))
+    with by(True), pytest.raises((RuntimeError, ValueError)):
+        layer(x)
+
+
+@NATIVE
+@pytest.mark.parametrize("sizes", [[2, 3, 1], [2, 2, 1], [3, 2, 2]])
+def test_packed_sequences_that_cannot_be_are_refused(sizes):
+    packed = nn.utils.rnn.PackedSequence(lamina.randn(6, 3), lamina.tensor(sizes))
+    with by(True), pytest.raises((RuntimeError, ValueError)):
+        nn.LSTM(3, 5)(packed)
+
+
+@NATIVE
+def test_what_a_hook_gives_back_is_looked_at():
+    layer, x = nn.RNN(3, 5), lamina.randn(4, 2, 3)
+    with lamina.autograd.graph.saved_tensors_hooks(
+        lambda tensor: tensor.detach(),
+        lambda tensor: tensor[:2] if tensor.ndim == 3 and tensor.shape[1] == 1 else tensor,
+    ):
+        output, _ = layer(x)
+    with by(True), pytest.raises((RuntimeError, ValueError)):
+        output.sum().backward()
