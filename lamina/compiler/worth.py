@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -33,7 +34,7 @@ def is_worth_it(recording: Recording) -> bool:
     steps = program.steps[: recording.forward]
     if len(steps) == 1 and steps[0].function in _PRODUCTS:
         return False
-    size = max((int(np.prod(kind.shape)) for kind in program.types), default=0)
+    size = max((math.prod(kind.shape) for kind in program.types), default=0)
     if size > MOST_ELEMENTS or (recording.derivative is not None and len(steps) > 1):
         return True
     return len(steps) * (COST_OF_STEP + size) >= COST_OF_RUN + size
