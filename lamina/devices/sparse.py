@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, final
 import numpy as np
 
 from lamina import errors
+from lamina.devices.array_functions import ELEMENTWISE
 from lamina.devices.backend import HostArray, register_array_type
 from lamina.devices.device import CPU
 from lamina.devices.dispatched import DispatchedArray
@@ -59,6 +60,8 @@ class SparseArray(DispatchedArray):
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
+        if rule is None and function in ELEMENTWISE and not function(np.zeros(1, self.dtype)).any():
+            rule = _of_values(function)
         if rule is None:
             raise _refused(getattr(function, "__name__", str(function)))
         return rule(*args, **kwargs)

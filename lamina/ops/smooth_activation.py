@@ -117,6 +117,8 @@ def _mish_rule(F: Any, g: Any, input: Any) -> Any:
 
 
 def _mish(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        raise errors.NotImplementedForDtype(f'"mish" not implemented for {input.dtype}')
     # tanh(log(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2); from 20 on it is 1.
     power = np.exp(np.minimum(input, 20))
     n = power * (power + 2)

@@ -1,6 +1,7 @@
 """Sparse tensors: each operation gives what the dense tensors give, gradients too."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -49,6 +50,7 @@ EXPRESSIONS = {
     "x + x": 2 * DENSE, "x - x": 0 * DENSE, "x * 2": 2 * DENSE, "2 * x": 2 * DENSE,
     "x / 2": DENSE / 2, "-x": -DENSE, "x * x": DENSE**2, "x * d": DENSE * (DENSE + 1),
     "x.t()": DENSE.T, "x.transpose(0, 1)": DENSE.T, "x.sqrt()": np.sqrt(DENSE),
+    "x.erf()": np.vectorize(math.erf)(DENSE), "(x * 0.1).erfinv().erf()": 0.1 * DENSE,
     "x.double()": DENSE, "x.clone()": DENSE, "x.sum()": DENSE.sum(), "d + x": 2 * DENSE + 1,
     "lamina.sparse.sum(x)": DENSE.sum(), "lamina.sparse.sum(x, 0)": DENSE.sum(0),
     "x @ f": DENSE @ FACTOR.numpy(), "lamina.mm(x, f)": DENSE @ FACTOR.numpy(),
