@@ -7,11 +7,10 @@ alone, never on the number of threads, so results are the same however many ther
     void lamina_parallel(ptr task, ptr argument, i64 count, i64 grain)
     void task(ptr argument, i64 begin, i64 end, i64 worker)
 
-A worker spins for a short while after its last piece, then parks: waking a parked thread costs some
-microseconds, but nothing of a core that somebody else needs. Where a worker was waited for much
-longer than its piece can take, another program has its core: then the caller works alone for a
-while. Whoever finds the pool at work (another thread's call, or a task's own) does all of its
-pieces itself.
+A worker looks out for a short while after its last piece, letting others have its core, then parks:
+waking it costs 50 microseconds. Where a worker was waited for much longer than its piece can take,
+and soon again, another program has its core: then the caller works alone for a while. Whoever finds
+the pool at work (another thread's call, or a task's own) does all of its pieces itself.
 """
 
 from __future__ import annotations
