@@ -77,10 +77,12 @@ def _check_linear(input: Tensor, weight: Tensor, bias: Any) -> None:
                 f"{c_name(input.dtype)} != {c_name(weight.dtype)}"
             )
         else:
-            other = weight if weight._array.dtype != kind else bias
+            name, first = "mat1", input
+            if bias._array.dtype != weight._array.dtype:
+                name, first = "self", bias
             headline = (
-                "self and mat2 must have the same dtype, but got "
-                f"{legacy(bias if other is weight else input)} and {legacy(other)}"
+                f"{name} and mat2 must have the same dtype, but got "
+                f"{legacy(first)} and {legacy(weight)}"
             )
         raise product_dtypes(headline, tensors)
     refuse_bool("addmm_impl_cpu_", input._array)

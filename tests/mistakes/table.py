@@ -126,6 +126,26 @@ MISTAKES = [
     Mistake("t.einsum('ij,jk', x, t.ones(2, 2))", RuntimeError, ""),
     # nn
     Mistake("t.nn.Linear(4, 2)(x)", RuntimeError, "cannot be multiplied (2x3 and 4x2)"),
+    Mistake(
+        "t.nn.Linear(3, 2)(x.double())",
+        RuntimeError,
+        "mat1 and mat2 must have the same dtype, but got Double and Float",
+    ),
+    Mistake(
+        "t.nn.functional.linear(x, t.ones(2, 3).double(), t.ones(2))",
+        RuntimeError,
+        "self and mat2 must have the same dtype, but got Float and Double",
+    ),
+    Mistake(
+        "t.nn.functional.linear(x, t.ones(2, 3), t.ones(2).double())",
+        RuntimeError,
+        "self and mat2 must have the same dtype, but got Double and Float",
+    ),
+    Mistake(
+        "t.nn.functional.linear(x.double(), t.ones(2, 3))",
+        RuntimeError,
+        "expected m1 and m2 to have the same dtype, but got: double != float",
+    ),
     Mistake("t.nn.functional.cross_entropy(x, t.tensor([0, 9]))", IndexError, "out of bounds"),
     Mistake("t.nn.functional.relu('x')", TypeError, ""),
 ]
