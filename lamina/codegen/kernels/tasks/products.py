@@ -9,7 +9,6 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final, final
 
@@ -30,15 +29,13 @@ FIELDS: Final = (
     "left", "left_row", "left_column", "right", "right_row", "right_column",
     "result", "result_row", "rows", "columns", "depth", "adds", "stretch",
     "shared", "shared_panel", "own", "own_panel", "own_step", "is_left_own", "together",
-    "epilogue", "argument",
 )  # fmt: skip
 """What the tasks find in their table. Steps and sizes of panels are in bytes.
 
 A `stretch` is how many steps of the inner dimension are summed up in registers at a time. The
 panels of one factor (the left one, unless `is_left_own`) are packed into memory that is `shared`,
 those of the other one, for one stretch at a time, by each thread into its `own`. A piece has
-`together` panels of that one, and all of the shared ones. Where there is an `epilogue`, it is
-called with `argument` for the rows and columns of each piece that is done.
+`together` panels of that one, and all of the shared ones.
 """
 
 HEIGHTS: Final = {64: 12}
@@ -246,12 +243,10 @@ class _Multiplying:
                 last = least(first + numbers["together"], _groups(left.lines, left.across))
                 with self._stretches() as k:
                     self._rows(k, first, last)
-                self._call_epilogue(first, last, left, lambda ends, every: (*ends, *every))
             with routine.when(numbers["is_left_own"].compare("eq", 0)):
                 last = least(first + numbers["together"], _groups(right.lines, right.across))
                 with self._stretches() as k, routine.loop(first, last) as column:
                     self._column(k, column)
-                self._call_epilogue(first, last, right, lambda ends, every: (*every, *ends))
         return routine.function
 
     def _stretches(self) -> AbstractContextManager[Lanes]:
@@ -282,20 +277,6 @@ class _Multiplying:
             numbers["result_row"], numbers["rows"] - down, numbers["columns"] - across,
             numbers["adds"] + k,
         )  # fmt: skip
-
-    def _call_epilogue(
-        self, first: Lanes, last: Lanes, panels: _Panels,
-        arranged: Callable[[list[Lanes], list[Lanes]], tuple[Lanes, ...]],
-    ) -> None:  # fmt: skip
-        routine, numbers, places = self._routine, self._numbers, self._places
-        ends = [first * panels.across, least(last * panels.across, panels.lines)]
-        other = numbers["columns" if panels is self._left else "rows"]
-        given = arranged(ends, [routine.number(0), other])
-        ranges = ", ".join(f"i64 {each.name}" for each in (*given, routine.parameter("worker")))
-        with routine.when(numbers["epilogue"].compare("ne", 0)):
-            routine.function.line(
-                f"call void {places['epilogue'].name}(ptr {places['argument'].name}, {ranges})"
-            )
 
 
 def _driver(width: int, height: int) -> Function:
