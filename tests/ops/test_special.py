@@ -245,3 +245,23 @@ def test_digamma_of_float32_has_its_precision(size):
     expected = lamina.digamma(lamina.from_numpy(x.astype(np.float64))).numpy()
     found = lamina.digamma(lamina.from_numpy(x)).numpy()
     np.testing.assert_allclose(found, expected, rtol=6e-8)
+
+
+@pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 3000])
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_error_functions_of_few_and_of_many_numbers(name, count):
+    for kind in (lamina.float32, lamina.float64):
+        x = lamina.linspace(-4, 4, count, dtype=kind)
+        expected = [getattr(math, name)(value) for value in x.tolist()]
+        tolerance = 1e-6 if kind is lamina.float32 else 1e-14
+        found = getattr(lamina, name)(x)
+        assert found.dtype is kind
+        np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=0)
+    edges = lamina.tensor([np.inf, -np.inf, np.nan, -0.0])
+    assert np.array_equal(
+        getattr(lamina, name)(edges).numpy(),
+        [getattr(math, name)(value) for value in edges.tolist()],
+        equal_nan=True,
+    )
+    turned = lamina.rand(3, 2).t()
+    assert getattr(lamina, name)(turned).stride() == (1, 2)
