@@ -86,7 +86,8 @@ def gauss(x: Any) -> Any:
 
 
 def _are_few(x: Any) -> bool:
-    return x.__class__ is np.ndarray and x.size <= FEW and x.flags.c_contiguous
+    is_on_host = x.__class__ is np.ndarray or isinstance(x, np.generic)
+    return is_on_host and x.size <= FEW and bool(x.flags.c_contiguous)
 
 
 def _one_by_one(function: Callable[[float], float], x: Any) -> Any:
