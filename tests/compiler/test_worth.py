@@ -36,6 +36,10 @@ def changed(x, w):
         (lambda x, w: x @ w, LARGE, False, False),
         (lambda x, w: x @ w, LARGE, True, False),
         (lambda x, w: x @ w + 1, LARGE, False, True),
+        (lambda x, w: lamina.where(w > 0.5, x, w), LARGE, False, True),
+        (lambda x, w: x.cumsum(0), LARGE, False, False),
+        (lambda x, w: x.cumsum(0), LARGE, True, False),
+        (lambda x, w: x.cumsum(0) + w, LARGE, True, True),
         (changed, SMALL, False, True),
     ],
 )
