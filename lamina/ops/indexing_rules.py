@@ -75,10 +75,14 @@ def row_major(shape: Sequence[int]) -> list[int]:
     return steps
 
 
-def spread(length: int, step: int, ndim: int, axis: int, like: Any) -> Any:
+def offsets(length: int, step: int, ndim: int, axis: int) -> Any:
     """The offsets along one axis, shaped to broadcast with positions of `ndim` axes."""
-    offsets = (np.arange(length) * step).reshape((-1,) + (1,) * (ndim - 1 - axis))
-    return constant_like(like, offsets)
+    return (np.arange(length) * step).reshape((-1,) + (1,) * (ndim - 1 - axis))
+
+
+def spread(length: int, step: int, ndim: int, axis: int, like: Any) -> Any:
+    """The same, on the device of another array."""
+    return constant_like(like, offsets(length, step, ndim, axis))
 
 
 def positions_along(shape: Sequence[int], index: Any, axis: int) -> Any:
@@ -98,8 +102,7 @@ def _places_beside(shape: Sequence[int], counts: Sequence[int], axis: int) -> An
     found = None
     for other, length in enumerate(counts):
         if other != axis and length > 1:
-            places = np.arange(length) * steps[other]
-            places = places.reshape((-1,) + (1,) * (len(counts) - 1 - other))
+            places = offsets(length, steps[other], len(counts), other)
             found = places if found is None else found + places
     return found
 

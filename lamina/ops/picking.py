@@ -190,8 +190,13 @@ def check_gather(name: str, input: Any, dim: int, index: Any, is_looked_at: bool
                     f"be no larger than self {dims(input.shape)} apart from dimension {axis}"
                 )
     if is_looked_at:
-        check_range(index, input.shape[axis] if input.ndim else 1, axis)
+        check_along(input, axis, index)
     return axis
+
+
+def check_along(input: Any, axis: int, index: Any) -> None:
+    """Raise for indices that an array does not have along an axis; a number has one place."""
+    check_range(index, input.shape[axis] if input.ndim else 1, axis)
 
 
 def cut(array: Any, index: Any, axis: int) -> Any:
@@ -213,8 +218,8 @@ def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> A
         return np.zeros_like(input, shape=index.shape, order="C")
     try:
         found = taken_along(input if input.ndim else input[None], wide, axis)
-    except IndexError:
-        check_range(index, input.shape[axis] if input.ndim else 1, axis)
+    except IndexError:  # NumPy's complaint, which becomes PyTorch's
+        check_along(input, axis, index)
         raise
     return found if index.ndim else found.reshape(())
 

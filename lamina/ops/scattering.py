@@ -14,12 +14,11 @@ from lamina.core.op import NOT_WRITTEN, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.ops.indexing_rules import (
-    check_range,
     positions_along,
     refused,
 )
 from lamina.ops.numbers import number_as
-from lamina.ops.picking import check_gather, cut
+from lamina.ops.picking import check_along, check_gather, cut
 from lamina.ops.row_kernels import with_added_along
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
@@ -202,7 +201,7 @@ def _scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     try:
         return with_added_along(_raised(input), wide, axis, part).reshape(input.shape)
     except IndexError:
-        check_range(index, input.shape[axis] if input.ndim else 1, axis)
+        check_along(input, axis, index)
         raise
 
 
