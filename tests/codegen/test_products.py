@@ -17,9 +17,7 @@ from lamina.codegen.llvm import machine
 from lamina.devices import thread_count
 
 native = pytest.mark.skipif(not machine.is_available(), reason="needs llvmlite")
-with_tiles = pytest.mark.skipif(
-    not products.has_tiles("f"), reason="needs llvmlite, and vectors of 64 bytes"
-)
+with_tiles = pytest.mark.skipif(not products.has_tiles("f"), reason="needs llvmlite, and AVX2")
 
 SIZES = st.integers(1, 60) | st.sampled_from([24, 64, 96, 97, 128, 191])
 LAYOUTS = st.sampled_from(["by rows", "by columns", "far rows", "far columns", "one row", "lifted"])
@@ -126,7 +124,7 @@ def test_nothing_beside_the_result_is_written(adds):
     assert np.all(memory[start - memory.ctypes.data + plan.nbytes :] == 7)
 
 
-@native
+@with_tiles
 def test_results_do_not_depend_on_the_number_of_threads():
     random = np.random.default_rng(2)
     x, y = torch.tensor(matrix(random, 300, 500, "f")), torch.tensor(matrix(random, 500, 400, "f"))

@@ -24,7 +24,7 @@ from lamina.codegen.kernels.attention_forms import (
 from lamina.codegen.kernels.gathering import Table
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import attention as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.tasks.tiles import heights_of, laid_rows
 from lamina.codegen.llvm import threads
 from lamina.codegen.stores import address_of
 
@@ -95,7 +95,7 @@ def _plan(
     blocks = -(-keys // depth)
     # Behind the panels is room for a vector that is written past their end.
     value_panels = rounded(depth * size * item) + 64
-    block_size = value_panels + rounded(rounded(value_size, 4) * depth * item) + 64
+    block_size = value_panels + rounded(laid_rows(value_size) * depth * item) + 64
     of_pair = np.broadcast_shapes(key.shape[:-2], value.shape[:-2])
     sources = np.stack([offsets(key, of_pair), offsets(value, of_pair)], axis=-1)
     mask_numbers, masks = of_mask(mask, (*batch, queries, keys))
@@ -117,6 +117,6 @@ def _plan(
     return _Plan(
         sources, np.stack(places, axis=-1),
         np.arange(max(size, depth), dtype=np.int64) * across,
-        np.zeros(heights_of(lanes * item)[0], char), numbers,
+        np.zeros(heights_of()[0], char), numbers,
         len(sources) * blocks * block_size, rounded(room),
     )  # fmt: skip

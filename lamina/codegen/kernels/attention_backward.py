@@ -24,7 +24,7 @@ from lamina.codegen.kernels.attention_forms import (
 from lamina.codegen.kernels.gathering import Table
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import attention_backward as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.tasks.tiles import heights_of, laid_rows
 from lamina.codegen.llvm import threads
 from lamina.codegen.stores import address_of
 
@@ -160,7 +160,7 @@ def _plan(
         "steps": np.arange(max(size, value_size, depth), dtype=np.int64) * across,
         "lane_steps": np.arange(2 * lanes, dtype=np.int64) * item,
         "row_offsets": np.arange(16, dtype=np.int64) * across,
-        "zeros": np.zeros(heights_of(lanes * item)[0], char),
+        "zeros": np.zeros(heights_of()[0], char),
     }
     stretches, slots = -(-keys // (BLOCKS * depth)), of_query.shape[0]
     in_block, in_scratch = _rooms(size, value_size, depth, item, lanes, bool(mask or kept))
@@ -205,7 +205,7 @@ def _rooms(
     # Behind panels is room for a vector that is written past their end.
     in_block = _laid_out({
         "key_rows": depth * size * item + 64,
-        "key_columns": depth * rounded(size, 4) * item + 64,
+        "key_columns": depth * laid_rows(size) * item + 64,
         "value_rows": depth * value_size * item + 64,
         "key_sums": depth * widths["key_width"],
         "value_sums": depth * widths["value_width"],

@@ -14,7 +14,7 @@ from lamina.codegen.kernels.gathering import Planes, Table, best_tiles_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import convolution as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.tasks.tiles import heights_of, rest_height
 from lamina.codegen.llvm import threads
 
 DEPTH: Final = 384
@@ -52,21 +52,17 @@ class _Panels(NamedTuple):
     rest_count: int
 
 
-def _panels(outputs: int, char: str) -> _Panels:
+def _panels(outputs: int) -> _Panels:
     """Panels for so many rows. Two of 8 rows take less time than one of 12 and one of 4."""
-    most = _most_rows(char)
+    most, second = heights_of()[:2]
     full, rest = divmod(outputs, most)
-    if most == 12 and full and 0 < rest <= 4:
-        return _Panels(full - 1, 8, 2)
-    return _Panels(full, -(-rest // 4) * 4, 1 if rest else 0)
+    if full and 0 < rest <= 2 * second - most:
+        return _Panels(full - 1, second, 2)
+    return _Panels(full, rest_height(rest), 1 if rest else 0)
 
 
-def _heights(panels: _Panels, char: str) -> list[int]:
-    return [_most_rows(char)] * panels.full + [panels.rest_height] * panels.rest_count
-
-
-def _most_rows(char: str) -> int:
-    return heights_of(lanes_of(char) * np.dtype(char).itemsize)[0]
+def _heights(panels: _Panels) -> list[int]:
+    return [heights_of()[0]] * panels.full + [panels.rest_height] * panels.rest_count
 
 
 @functools.lru_cache(256)
@@ -80,7 +76,7 @@ def _plan(shapes: Shapes, weight_steps: tuple[int, int]) -> _Plan:
     columns = [(channel * weight_steps[1] + m.kernel * item).reshape(-1) for m in meetings]
     lanes = lanes_of(shapes.char)
     made = [best_tiles_of(m, lanes, item, shapes.outputs) for m in meetings]
-    heights = _heights(_panels(shapes.outputs, shapes.char), shapes.char)
+    heights = _heights(_panels(shapes.outputs))
     group_step = weight_steps[1] * shapes.channels if shapes.transposed else (
         weight_steps[0] * shapes.outputs
     )  # fmt: skip
@@ -139,11 +135,11 @@ def convolve_by_products(source: Any, weight: Any, bias: Any, result: Any, shape
     plan = _plan(shapes, steps)
     depth = _depth(max(map(len, plan.rows)))
     across = 2 * lanes_of(char) * item
-    cut = _panels(shapes.outputs, char)
-    start = np.zeros((shapes.groups, sum(_heights(cut, char))), source.dtype)
+    cut = _panels(shapes.outputs)
+    start = np.zeros((shapes.groups, sum(_heights(cut))), source.dtype)
     if bias is not None:
         start[:, : shapes.outputs] = bias.reshape(shapes.groups, shapes.outputs)
-    zeros, packed_steps = np.zeros(_most_rows(char), source.dtype), np.arange(depth) * across
+    zeros, packed_steps = np.zeros(heights_of()[0], source.dtype), np.arange(depth) * across
     panels = rounded(shapes.channels * plan.planes.size * item)
     left = rounded(plan.left_size)
     # Behind the panels is room for a vector that is read or written past the end.

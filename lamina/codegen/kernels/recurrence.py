@@ -45,7 +45,7 @@ def walk(
     steps, lanes, item = _steps(sizes, is_reverse, input), lanes_of(char), input.itemsize
     across, pieces = rounded(size * item, lanes * item), _pieces(sizes[0], lanes * item)
     inner_size = input.shape[-1] + size
-    panels, per_piece = gates.form.gates * inner_size * across, 3 * most_rows(lanes * item) * across
+    panels, per_piece = gates.form.gates * inner_size * across, 3 * most_rows() * across
     added = _added(gates, biases, size, across // item, char)
     with scratch(panels + pieces * per_piece) as memory:
         for weight, offset in zip(weights, (0, input.shape[-1]), strict=True):
@@ -99,7 +99,7 @@ def walk_back(
     of_first = [np.empty_like(part) for part in first]
     steps, lanes, item = _steps(sizes, is_reverse, gradient), lanes_of(char), kept.itemsize
     across = rounded(size * item, lanes * item)
-    pieces, per_piece = _pieces(sizes[0], lanes * item), 3 * most_rows(lanes * item) * across
+    pieces, per_piece = _pieces(sizes[0], lanes * item), 3 * most_rows() * across
     panels = rounded(weight.shape[0] * across)
     with scratch(panels + pieces * per_piece) as memory:
         _lay_panels(weight, lanes, memory)
@@ -124,7 +124,7 @@ def _ends(prefix: str, states: Sequence[Any]) -> dict[str, int]:
 
 def _pieces(batch: int, vector: int) -> int:
     """Into how many parts a batch is cut: as many for each thread, and few enough rows in each."""
-    least, workers = -(-batch // most_rows(vector)), threads.capacity()
+    least, workers = -(-batch // most_rows()), threads.capacity()
     return min(batch, -(-least // workers) * workers)
 
 

@@ -15,6 +15,7 @@ from lamina.codegen.kernels.gathering import Planes, Table
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import weights as tasks
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import threads
 
 POSITIONS: Final = 256
@@ -40,7 +41,7 @@ def _weight_plan(shapes: Shapes) -> _WeightPlan:
     item = np.dtype(shapes.char).itemsize
     channel = np.arange(shapes.channels, dtype=np.int64)[:, None]
     rows = ((channel * planes.size + meeting.offsets) * item).reshape(-1)
-    padded = np.r_[rows, np.repeat(rows[-1:], -len(rows) % 4)]
+    padded = np.r_[rows, np.repeat(rows[-1:], heights_of(scattered=True)[0] - 1)]
     return _WeightPlan(planes, entries(planes, item), padded, len(rows), meeting.positions * item)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen import cache
@@ -18,6 +19,16 @@ _PROTOTYPE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _SPEED_LEVEL: Final = 2
 _PASSES: Final = {"loop_vectorization": False, "slp_vectorization": False, "loop_unrolling": False}
 
+VECTORS: Final = "LAMINA_VECTORS"
+"""The environment variable that says how many bytes a vector has at most: 32 or 16.
+
+Code is then what a processor without AVX-512 runs, so that what most machines do can be tested and
+measured on one that has it.
+"""
+
+_BEYOND: Final = ("avx512", "avx10", "evex512", "amx", "apx")
+"""How the names of features begin that processors with vectors of 32 bytes lack."""
+
 _log: Final = logging.getLogger(__name__)
 
 
@@ -25,6 +36,7 @@ class _Target(NamedTuple):
     binding: Any
     make_machine: Callable[[], Any]
     width: int
+    registers: int
     attributes: str
     identity: tuple[str, ...]  # all but a module's text that decides about its machine code
 
@@ -37,6 +49,10 @@ def _target() -> _Target:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     features = binding.get_host_cpu_features()
+    most = _most_bytes()
+    if most < 64:
+        for name in features:
+            features[name] = features[name] and not name.startswith(_BEYOND)
     triple, cpu, flags = (
         binding.get_default_triple(),
         binding.get_host_cpu_name(),
@@ -49,19 +65,40 @@ def _target() -> _Target:
         opt=_SPEED_LEVEL,
         jit=True,
     )
-    bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    size = min(_vector_bytes(features), most)
     attributes = (
-        f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" '
-        f'"min-legal-vector-width"="{bits}" }}'
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{8 * size}" '
+        f'"min-legal-vector-width"="{8 * size}" }}'
     )
     versions = (__version__, llvmlite.__version__, str(binding.llvm_version_info))
     identity = (*versions, triple, cpu, flags, f"{_SPEED_LEVEL} {_PASSES}")
-    return _Target(binding, make_machine, bits // 32, attributes, identity)
+    registers = _register_count(triple, features)
+    return _Target(binding, make_machine, size // 4, registers, attributes, identity)
+
+
+def _most_bytes() -> int:
+    """How long vectors may be; a text that is neither 32 nor 16 counts as unset."""
+    return {"32": 32, "16": 16}.get(os.environ.get(VECTORS, ""), 64)
+
+
+def _vector_bytes(features: Mapping[str, bool]) -> int:
+    """How long the vectors of a processor are; those of ARM have 16 bytes."""
+    return 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+
+
+def _register_count(triple: str, features: Mapping[str, bool]) -> int:
+    """How many vectors a processor holds."""
+    return 32 if features.get("avx512f") or triple.startswith(("aarch64", "arm64")) else 16
 
 
 def lane_count() -> int:
     """How many float32 fit into a vector of this machine."""
     return _target().width
+
+
+def register_count() -> int:
+    """How many vectors this machine has registers for."""
+    return _target().registers
 
 
 @final

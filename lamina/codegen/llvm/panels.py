@@ -81,7 +81,7 @@ class PanelProduct:
 
     def _height(self) -> int:
         """Rows of a tile: as even as possible, and few enough for the sums to be in registers."""
-        most = heights_of(self._width * self._item)[0]
+        most = heights_of()[0]
         rows = self.out.shape[0]
         return -(-rows // -(-rows // most))
 

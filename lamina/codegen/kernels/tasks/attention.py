@@ -60,7 +60,7 @@ def pack_keys_function(kind: str, width: int) -> Function:
     """Task: panels of keys and values, as tiles read them; pieces are blocks of keys."""
     routine = Routine("pack_keys")
     numbers, places = fields(routine, PACK_FIELDS)
-    item, heights = BYTES[kind], heights_of(width * BYTES[kind])
+    item, heights = BYTES[kind], heights_of()
     size, depth = numbers["size"], numbers["depth"]
     with routine.pieces() as piece:
         source = row_at(places["sources"], piece // numbers["blocks"], SOURCE)
@@ -100,7 +100,7 @@ class AttendWriter:
         self._kind, self._width, self._item = kind, width, BYTES[kind]
         self._block = Block(self._routine.function, width)
         self._vector = width * self._item
-        self._heights = heights_of(self._vector)
+        self._heights = heights_of()
 
     def write(self) -> Function:
         """The function."""

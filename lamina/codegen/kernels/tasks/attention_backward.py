@@ -71,7 +71,7 @@ class BackwardWriter:
         self._kind, self._width, self._item = kind, width, BYTES[kind]
         self._block = Block(self._routine.function, width)
         self._vector = width * self._item
-        self._heights = heights_of(self._vector)
+        self._heights = heights_of()
         self._scratch = (
             self._places["scratch"]
             + self._routine.parameter("worker") * self._numbers["scratch_step"]
@@ -334,7 +334,7 @@ class BackwardWriter:
                     sums + first * width + t * across, width, present - first, 1,
                 )  # fmt: skip
 
-            each_panel(routine, heights_of(self._vector, scattered=True), present, some)
+            each_panel(routine, heights_of(scattered=True), present, some)
 
         with routine.loop(0, pairs) as t:
             column(t, 2)

@@ -75,7 +75,7 @@ class ConvolveWriter:
         self._numbers, self._places = fields(self._routine, CONVOLVE_FIELDS)
         self._item = BYTES[kind]
         self._vector = width * self._item
-        self._heights = heights_of(self._vector)
+        self._heights = heights_of()
 
     def write(self) -> Function:
         """The function."""

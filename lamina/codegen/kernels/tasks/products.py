@@ -1,10 +1,10 @@
 """The tasks of matrix products: factors are packed, then tiles are summed up in registers.
 
 Both factors are brought into panels, in which numbers lie in the order in which the tiles read
-them: 12 rows of the left factor, two vectors of columns of the right one, step by step. Threads
-pack the smaller factor together. Then they take panels of the larger one, which each packs for
-itself, into memory that its own cache keeps. What is left over when a thread comes late is done by
-the others.
+them: 12 or 6 rows of the left factor (see `tiles`), two vectors of columns of the right one, step
+by step. Threads pack the smaller factor together. Then they take panels of the larger one, which
+each packs for itself, into memory that its own cache keeps. What is left over when a thread comes
+late is done by the others.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lamina.codegen.kernels.tasks.routines import (
     first_lanes,
     least,
 )
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import pool_code
 from lamina.codegen.llvm.ir import TABLE, Block, Function, Lanes
 
@@ -38,9 +39,6 @@ those of the other one, for one stretch at a time, by each thread into its `own`
 `together` panels of that one, and all of the shared ones.
 """
 
-HEIGHTS: Final = {64: 12}
-"""Rows of a panel, by a vector's bytes: of machines with so many registers that BLAS is slower."""
-
 PACKED_TOGETHER: Final = 4
 """Panels that a thread packs at a time: neighbours share lines of memory."""
 
@@ -56,7 +54,7 @@ _PART: Final = "ptr %source, i64 %row, i64 %column, i64 %rows, i64 %count, ptr %
 
 def product_functions(kind: str, width: int) -> list[Function]:
     """All functions for a kind of number."""
-    height = HEIGHTS[width * BYTES[kind]]
+    height = heights_of()[0]
     return [
         _tile(kind, width, height),
         _pack_lines(kind, width, height, "left"),

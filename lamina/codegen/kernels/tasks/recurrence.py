@@ -16,6 +16,7 @@ from lamina.codegen.kernels.tasks.recurrence_gates import GATES, Gates
 from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, first_lanes, least
 from lamina.codegen.kernels.tasks.tiles import summed
 from lamina.codegen.llvm.ir import Block, Function, Lanes
+from lamina.codegen.llvm.machine import register_count
 
 WALK_FIELDS: Final = (
     "steps", "step_count", "batch", "pieces", "size", "panels", "biases", "input", "input_row",
@@ -54,9 +55,9 @@ GROUP: Final = 4
 """Blocks of hidden units that a tile has where each has one vector."""
 
 
-def most_rows(vector: int) -> int:
-    """Sequences of a tile at most, for vectors of so many bytes: with four vectors, 24 sums."""
-    return 6 if vector == 64 else 2
+def most_rows() -> int:
+    """Sequences of a tile at most: with four vectors, 24 sums, or 8 where registers are few."""
+    return 6 if register_count() == 32 else 2
 
 
 @final
@@ -81,7 +82,7 @@ class Shape:
     @property
     def heights(self) -> range:
         """How many sequences a tile may have."""
-        return range(1, most_rows(self.vector) + 1)
+        return range(1, most_rows() + 1)
 
 
 def walk_functions(name: str, kind: str, width: int) -> list[Function]:

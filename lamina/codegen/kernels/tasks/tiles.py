@@ -2,13 +2,14 @@
 
 A tile has a few rows and one or two vectors of columns. For each step of the inner dimension, the
 vectors of the right factor are multiplied by one number of the left factor for each row. With
-12 rows and two vectors there are 24 sums, which leaves registers for the operands and hides the
-latency of the multiplications.
+12 rows and two vectors there are 24 sums, which leaves registers for the operands (of 32) and hides
+the latency of the multiplications; where there are 16 registers, 6 rows do so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from lamina.codegen.kernels.tasks.routines import (
@@ -20,16 +21,14 @@ from lamina.codegen.kernels.tasks.routines import (
     least,
 )
 from lamina.codegen.llvm.ir import Block, Function, Lanes
+from lamina.codegen.llvm.machine import register_count
 
-PACKED_HEIGHTS: Final = {64: (12, 8, 4)}
-SCATTERED_HEIGHTS: Final = {64: (8, 4)}
-"""Heights of tiles, by a vector's bytes: machines with such vectors have 32 registers for them.
+PACKED_HEIGHTS: Final = {32: (12, 8, 4), 16: (6, 4)}
+SCATTERED_HEIGHTS: Final = {32: (8, 4), 16: (4,)}
+"""Heights of tiles, by how many vectors a machine has registers for.
 
 With a scattered left factor LLVM loads all numbers of a column first, which takes registers too.
 """
-
-FEW_REGISTERS: Final = (4,)
-"""The height where there may be 16 registers."""
 
 PACKED: Final = (
     "ptr %left, ptr %right, ptr %beside, ptr %steps, i64 %count, ptr %first, ptr %second, "
@@ -42,13 +41,24 @@ SCATTERED: Final = (
 )
 
 
-def heights_of(vector: int, scattered: bool = False) -> tuple[int, ...]:
-    """Heights of tiles for vectors of so many bytes, the largest first.
+def heights_of(scattered: bool = False) -> tuple[int, ...]:
+    """Heights of this machine's tiles, the largest first.
 
     The last rows of a matrix get the least height that holds them.
     """
     known = SCATTERED_HEIGHTS if scattered else PACKED_HEIGHTS
-    return known.get(vector, FEW_REGISTERS)
+    return known[register_count()]
+
+
+def rest_height(rest: int) -> int:
+    """The height of the tile for the last rows, fewer than a whole one has."""
+    return min(height for height in heights_of() if height >= rest) if rest else 0
+
+
+def laid_rows(rows: int) -> int:
+    """How many rows the panels of so many have, those that are not there included."""
+    full, rest = divmod(rows, heights_of()[0])
+    return full * heights_of()[0] + rest_height(rest)
 
 
 def packed_name(height: int, vectors: int) -> str:
@@ -69,19 +79,18 @@ def each_panel(
     full = rows // most
     with routine.loop(0, full) as panel:
         write(panel * most, most)
-    rest = (rows - full * most + 3) // 4 * 4
-    for height in heights:
-        with routine.when(rest.compare("eq", height)):
+    rest = rows - full * most
+    for height, lower in pairwise((*heights, 0)):
+        with routine.when(rest.compare("sgt", lower) & rest.compare("sle", height)):
             write(full * most, height)
 
 
 def tile_functions(kind: str, width: int) -> Iterator[Function]:
     """All tiles for a kind of number."""
-    vector = width * BYTES[kind]
     for vectors in (1, 2):
-        for height in heights_of(vector):
+        for height in heights_of():
             yield _packed(kind, width, height, vectors)
-        for height in heights_of(vector, scattered=True):
+        for height in heights_of(scattered=True):
             yield _scattered(kind, width, height, vectors)
 
 

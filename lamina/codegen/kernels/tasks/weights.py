@@ -47,7 +47,7 @@ class WeighWriter:
         self._numbers, self._places = fields(self._routine, WEIGHT_FIELDS)
         self._item, self._width = BYTES[kind], width
         self._across = 2 * width * self._item
-        self._heights = heights_of(width * self._item, scattered=True)
+        self._heights = heights_of(scattered=True)
 
     def write(self) -> Function:
         """The function."""
