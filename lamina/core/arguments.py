@@ -1,9 +1,10 @@
-"""A guard for functions that are written with tensors: what is no tensor is named as such."""
+"""Arguments of functions that are no declared operations: what is no tensor, or no whole number."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,6 +34,28 @@ def takes_tensors(function: Callable[Parameters, Result]) -> Callable[Parameters
             raise mistake from None
 
     return guarded
+
+
+def whole_numbers(caller: str | None, name: str, value: Any) -> tuple[int, ...]:
+    """The whole numbers of an argument, from several or from one; TypeError names what is none.
+
+    >>> whole_numbers("max_pool2d", "kernel_size", 3)
+    (3,)
+    """
+    several = hasattr(value, "__iter__") and not isinstance(value, str | bytes)
+    try:
+        return tuple(map(operator.index, value)) if several else (operator.index(value),)
+    except TypeError:
+        pass
+    found = f"not {type(value).__name__}"
+    for place, item in enumerate(value if several else ()):
+        if not hasattr(item, "__index__"):
+            found = f"but found element of type {type(item).__name__} at pos {place}"
+            break
+    raise errors.ArgumentTypeError(
+        f"{f'{caller}(): ' if caller else ''}argument '{name}' must be tuple of ints, {found}",
+        [(this_place(), "called here")],
+    )
 
 
 def _no_tensor(

@@ -232,7 +232,7 @@ def compute(op: Op, values: list[Any], tensors: Sequence[Tensor]) -> Any:
     except errors.LaminaError:
         raise
     except Exception as error:
-        raise blame.kernel_failed(op, values, tensors, error) from None
+        blame.raise_failure(op, values, tensors, error)
     if half is not None and ("dtype" not in op.names or values[op.names.index("dtype")] is None):
         result = narrow(result, half)
     return result

@@ -64,7 +64,7 @@ def _declare(
     if isinstance(kernel, np.ufunc):
         shell = _ufunc_shell(kernel, template)
     op = Op(
-        name, shell, tensors=("#input",) if one else ("#input~", "#other~"), grad=grad,
+        name, shell, tensors=("input",) if one else ("#input~", "#other~"), grad=grad,
         node_name=node_name, dtypes=dtypes, is_view=False, result=None, halves_in_float=True,
         samples=samples or (unary_samples() if one else binary_samples()), doc=doc,
         node_base=node_base,

@@ -96,7 +96,7 @@ def moving(
         except errors.LaminaError:
             raise
         except Exception as error:
-            raise blame.kernel_failed(op, [input, *args], [input], error) from None
+            blame.raise_failure(op, [input, *args], [input], error)
         if array.__class__ is not ndarray:
             array = as_array(array)
         frame = _frame(1)

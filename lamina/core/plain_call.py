@@ -106,7 +106,7 @@ def _computed(op: Op, values: list[Any], arrays: list[Any], tensors: list[Tensor
     except RuntimeWarning:  # NumPy's, which somebody turned into an error: `execute` silences it
         return NOT_PLAIN
     except Exception as error:
-        raise blame.kernel_failed(op, values, tensors, error) from None
+        blame.raise_failure(op, values, tensors, error)
 
 
 def _wrapped(op: Op, values: list[Any], tensors: list[Tensor], result: Any) -> Any:

@@ -21,8 +21,8 @@ from .places import Note, Place, render
 if TYPE_CHECKING:
     from .codes import CODES
     from .extras import (
-        CaptureError, CaptureWarning, EmptyFile, FileFormatError, MissingExtra,
-        NotSupported, ProfilerMisuse, SaveFailed, UnsafeFile,
+        CaptureError, CaptureWarning, EmptyFile, FileFormatError, InternalError,
+        MissingExtra, NotSupported, ProfilerMisuse, SaveFailed, UnsafeFile,
     )
     from .functions import (
         BackwardNotWritten, ContextMisuse, InvalidGradient, LegacyFunction, OnceDifferentiable,
@@ -79,8 +79,9 @@ __all__ = [
     "GradAssignmentMismatch", "GradNotATensor", "GradShapeMismatch", "GradcheckFailed",
     "GraphFreed",
     "HookRefused", "HookResultInvalid",
-    "IndexOutOfRange", "InferenceTensorError", "InvalidArgument", "InvalidDevice", "InvalidDtype",
-    "InvalidGradient", "InvalidIndex", "InvalidThreadCount", "InvalidValue",
+    "IndexOutOfRange", "InferenceTensorError", "InternalError", "InvalidArgument",
+    "InvalidDevice", "InvalidDtype", "InvalidGradient", "InvalidIndex", "InvalidThreadCount",
+    "InvalidValue",
     "LaminaError", "LaminaWarning", "LayerMismatch", "LeafModified", "LegacyFunction",
     "LinAlgError", "LoopedMapWarning",
     "MatmulShapeMismatch", "MissingAttribute", "MissingExtra", "MissingImport", "MissingModule",

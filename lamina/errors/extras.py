@@ -100,6 +100,29 @@ class FileFormatError(LaminaError, RuntimeError, pickle.UnpicklingError):
 
 
 @final
+class InternalError(LaminaError, RuntimeError):
+    """Something failed inside Lamina in a way that no argument should cause.
+
+    Either Lamina has a fault, or it should have refused these inputs in plain words. The traceback
+    of what failed stands above the error, for a report. The program here has a fault of its own,
+    in an operation that it adds to Lamina's.
+
+    Fails:
+        from lamina.core.call import operation
+
+        twice = operation("twice", lambda input: input.no_such_attribute * 2)
+        twice(torch.ones(2))
+    Works:
+        from lamina.core.call import operation
+
+        twice = operation("twice", lambda input: input * 2)
+        twice(torch.ones(2))
+    """
+
+    code = "L906"
+
+
+@final
 class ProfilerMisuse(LaminaError, AssertionError):
     """A profiler is asked for what it has not timed, or told of steps that cannot be.
 

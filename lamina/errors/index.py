@@ -120,6 +120,7 @@ INDEX: Final = {
         "L903": "CaptureError",
         "L904": "CaptureWarning",
         "L905": "FileFormatError",
+        "L906": "InternalError",
         "L907": "UnsafeFile",
         "L908": "EmptyFile",
         "L909": "SaveFailed",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.arguments import whole_numbers
 from lamina.core.blame.words import this_place
 
 
@@ -38,7 +38,7 @@ def sizes_of(sizes: Sequence[Any], what: str = "size") -> tuple[int, ...]:
         sizes = sizes[0]
     for size in sizes:
         if size.__class__ is not int:
-            return tuple([_whole(size, what, place) for place, size in enumerate(sizes)])
+            return whole_numbers(None, what, sizes)
     return tuple(sizes)
 
 
@@ -52,16 +52,6 @@ def given(sizes: Sequence[Any], named: dict[str, Any], key: str) -> Sequence[Any
             f"got an unexpected keyword argument '{wrong}'", [(this_place(), "called here")]
         )
     return sizes
-
-
-def _whole(size: Any, what: str, place: int) -> int:
-    if hasattr(size, "__index__"):
-        return operator.index(size)
-    raise errors.ArgumentTypeError(
-        f"argument '{what}' must be tuple of ints, but found element of type "
-        f"{type(size).__name__} at pos {place}",
-        [(this_place(), "given here")],
-    )
 
 
 def rows_first(array: Any) -> Any:

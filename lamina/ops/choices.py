@@ -5,6 +5,7 @@ PyTorch's graph has one kind of node for `x % 2` and another for `x % y`; hence 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ def checked(function: Function, check: Callable[..., None]) -> Function:
     op = function.op  # type: ignore[attr-defined]
     kernel = op.kernel
 
+    @functools.wraps(kernel)
     def checked_kernel(*args: Any, **kwargs: Any) -> Any:
         check(*args)
         return kernel(*args, **kwargs)

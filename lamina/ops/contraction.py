@@ -118,6 +118,10 @@ def _equation_of(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
         if len(operands) == 1 and isinstance(operands[0], list | tuple):
             operands = tuple(operands[0])
         return args[0].replace(" ", ""), list(operands)
+    if len(args) > 1 and not isinstance(args[1], list | tuple):
+        raise errors.ArgumentTypeError(
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}"
+        )
     pairs = len(args) // 2
     parts = [_letters(args[2 * k + 1]) for k in range(pairs)]
     equation = ",".join(parts) + ("->" + _letters(args[-1]) if len(args) % 2 else "")
@@ -313,6 +317,11 @@ def _pairs(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
                 f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}", "use fewer"
             )
         return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    if not isinstance(dims, list | tuple) or len(dims) != 2:
+        raise refuse(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims!r}"
+        )
     left, right = ([axis] if isinstance(axis, int) else list(axis) for axis in dims)
     if len(left) != len(right):
         raise refuse("both dimension lists should have same length")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
+from lamina.core.arguments import whole_numbers
 from lamina.ops.convolution_kernels import Geometry
 
 
@@ -12,12 +13,7 @@ def sizes_of(value: Any, count: int, name: str, caller: str) -> tuple[int, ...]:
     """One number for each of `count` dimensions, from as many or from one for all."""
     if value.__class__ is int:
         return (value,) * count
-    try:
-        sizes = tuple(map(int, value)) if hasattr(value, "__iter__") else (int(value),)
-    except (TypeError, ValueError):
-        raise errors.ArgumentTypeError(
-            f"{caller}(): argument '{name}' must be tuple of ints, not {type(value).__name__}"
-        ) from None
+    sizes = whole_numbers(caller, name, value)
     if len(sizes) == 1:
         return sizes * count
     if len(sizes) != count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,14 @@ def empty(
     return _full("empty", sizes, 0, dtype, device, requires_grad, out)
 
 
+def _check_number(fill_value: Any) -> None:
+    if not isinstance(fill_value, numbers.Number | np.generic):
+        raise errors.ArgumentTypeError(
+            "full(): argument 'fill_value' (position 2) must be Number, not "
+            f"{type(fill_value).__name__}"
+        )
+
+
 def full(
     size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -96,6 +105,7 @@ def full(
     """A tensor with the same number everywhere; its dtype follows the number unless given."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
+    _check_number(fill_value)
     if dtype is None and out is None:
         dtype = dtypes.of_number(fill_value)
     shape = size if isinstance(size, list | tuple) else (size,)

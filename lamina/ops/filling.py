@@ -155,7 +155,7 @@ def _is_plain(self: Tensor) -> bool:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value over all elements."""
-    if not isinstance(value, Tensor) and _is_plain(self):
+    if isinstance(value, int | float | complex) and _is_plain(self):
         self._array.fill(number_as(value, self._array.dtype))
         note_written(self)
         return self

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import takes_tensors, whole_numbers
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.core.warning import warn
@@ -226,8 +226,14 @@ def _target(
             raise errors.InvalidValue(
                 "recompute_scale_factor is not meaningful with an explicit size."
             )
-        return [int(n) for n in _per_dimension(size, rank, "size")], [None] * rank
-    scales = [float(s) for s in _per_dimension(scale_factor, rank, "scale_factor")]
+        lengths = whole_numbers("interpolate", "size", _per_dimension(size, rank, "size"))
+        return list(lengths), [None] * rank
+    scales = _per_dimension(scale_factor, rank, "scale_factor")
+    if any(isinstance(scale, str) for scale in scales):
+        raise errors.ArgumentTypeError(
+            "interpolate(): argument 'scale_factor' must be float or tuple of floats, not str"
+        )
+    scales = list(map(float, scales))
     wanted = [math.floor(n * s) for n, s in zip(sizes, scales, strict=True)]
     return wanted, [None] * rank if recompute else list(scales)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import takes_tensors, whole_numbers
 from lamina.core.blame.words import a_name, dims, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import channels_last, contiguous_format, preserve_format
@@ -168,7 +168,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Change the size in place; the elements stay in their order, new ones are arbitrary."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
-    return _resized(self, tuple(int(length) for length in size))
+    return _resized(self, whole_numbers("resize_", "size", size))
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:

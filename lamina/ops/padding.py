@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
@@ -165,7 +166,7 @@ def pad(
     >>> lamina.nn.functional.pad(lamina.tensor([1, 2]), (1, 0), value=9)
     tensor([9, 1, 2])
     """
-    lengths = tuple(int(length) for length in pad)
+    lengths = whole_numbers("pad", "pad", pad)
     if len(lengths) % 2:
         raise refused("Padding length must be divisible by 2")
     if len(lengths) > 2 * input._array.ndim:

@@ -12,6 +12,7 @@ import numpy as np
 from lamina import errors
 from lamina.codegen.kernels.serving import serves
 from lamina.codegen.later import Later
+from lamina.core.arguments import whole_numbers
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
@@ -253,7 +254,7 @@ def per_dimension(value: Any, rank: int, name: str, caller: str) -> tuple[int, .
     """One number for each of `rank` dimensions, from as many or from one for all."""
     if value.__class__ is int:
         return (value,) * rank
-    sizes = tuple(map(int, value)) if hasattr(value, "__iter__") else (int(value),)
+    sizes = whole_numbers(caller, name, value)
     if len(sizes) == 1:
         return sizes * rank
     if len(sizes) != rank:

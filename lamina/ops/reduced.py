@@ -5,6 +5,7 @@ operations that their derivatives consist of.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +34,7 @@ def axis_of(dim: Any, ndim: int) -> int:
     length = ndim or 1
     if not -length <= dim < length:
         raise blame.dim_out_of_range(dim, ndim)
-    return int(dim) % length
+    return operator.index(dim) % length
 
 
 def axes_of(dim: Any, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import takes_tensors, whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import LINEAR, offer, raw, traced
@@ -164,7 +164,9 @@ _with_sizes = operation(
 
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of parts of the given sizes along a dimension."""
-    found: tuple[Tensor, ...] = _with_sizes(input, tuple(int(size) for size in split_sizes), dim)
+    found: tuple[Tensor, ...] = _with_sizes(
+        input, whole_numbers("split_with_sizes", "split_sizes", split_sizes), dim
+    )
     return found
 
 
@@ -177,7 +179,9 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     """
     if isinstance(split_size_or_sections, tuple | list):
         return split_with_sizes(tensor, split_size_or_sections, dim)
-    found: tuple[Tensor, ...] = split_equally(tensor, int(split_size_or_sections), dim)
+    found: tuple[Tensor, ...] = split_equally(
+        tensor, whole_numbers("split", "split_size", split_size_or_sections)[0], dim
+    )
     return found
 
 
@@ -349,7 +353,9 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, for parts of which nobody else uses the memory."""
-    found = _unsafe_with_sizes(input, tuple(int(size) for size in split_sizes), dim)
+    found = _unsafe_with_sizes(
+        input, whole_numbers("split_with_sizes", "split_sizes", split_sizes), dim
+    )
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
@@ -113,7 +114,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise errors.InvalidArgument(
             "narrow() cannot be applied to a 0-dim tensor.", [(this_place(), "called here")]
         )
-    size, begin = shape[axis_of(dim, len(shape))], int(start)
+    size, begin = shape[axis_of(dim, len(shape))], whole_numbers("narrow", "start", start)[0]
     if length < 0:
         raise errors.InvalidArgument(
             "narrow(): length must be non-negative.", [(this_place(), "called here")]

@@ -1,8 +1,9 @@
 """Who did it: builds the errors about tensors and graphs, from the records that are always kept.
 
-Each function returns (or, named `check_*`, raises) one error of `lamina.errors`, with PyTorch's
-phrase in the first line, the places that matter, and the repair. Nothing here runs unless something
-went wrong, or is about to: so each file is loaded when one of its functions is first called.
+Each function returns (or, named `check_*` or `raise_*`, raises) one error of `lamina.errors`, with
+PyTorch's phrase in the first line, the places that matter, and the repair. Nothing here runs unless
+something went wrong, or is about to: so each file is loaded when one of its functions is first
+called.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
         check_devices,
         check_has_values,
         dim_out_of_range,
-        kernel_failed,
         not_a_tensor,
         rule_without_values,
     )
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         inference_saved,
         saved_value_modified,
     )
+    from lamina.core.blame.kernels import raise_failure
     from lamina.core.blame.leaves import (
         check_assigned_data,
         check_assigned_grad,
@@ -71,12 +72,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "lamina.core.blame.calls": (
-        "check_derivatives check_devices check_has_values dim_out_of_range kernel_failed "
-        "not_a_tensor rule_without_values"
+        "check_derivatives check_devices check_has_values dim_out_of_range not_a_tensor "
+        "rule_without_values"
     ),
     "lamina.core.blame.kept": (
         "check_inference_saved check_nan graph_freed inference_saved saved_value_modified"
     ),
+    "lamina.core.blame.kernels": "raise_failure",
     "lamina.core.blame.leaves": (
         "check_assigned_data check_assigned_grad check_hook_result check_node_hook_result "
         "deepcopy_of_non_leaf flag_of_non_leaf grad_of_non_leaf hook_without_grad "
@@ -126,7 +128,6 @@ __all__ = [
     "inference_saved",
     "input_without_grad",
     "integer_requires_grad",
-    "kernel_failed",
     "made_note",
     "name_of_object",
     "no_graph",
@@ -135,8 +136,9 @@ __all__ = [
     "non_scalar_root",
     "not_a_tensor",
     "numpy_of_requiring",
-    "retain_without_grad",
+    "raise_failure",
     "read_only",
+    "retain_without_grad",
     "rule_without_values",
     "saved_value_modified",
     "stale_view",

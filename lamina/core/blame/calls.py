@@ -1,24 +1,20 @@
-"""Errors about calls: inputs of the wrong kind, shape, dtype or device; and kernels that failed."""
+"""Errors about calls: inputs of the wrong kind or device, without values or a derivative."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lamina import errors
 from lamina.core.blame.words import (
     called,
-    dims,
     made_note,
     node_place,
     plain_name,
     this_place,
-    word_of,
 )
 from lamina.core.provenance import place_of
-from lamina.devices import CPU, MixedDevices, NoValues, current_recorder, device_of
+from lamina.devices import CPU, NoValues, current_recorder, device_of
 
 
 def not_a_tensor(
@@ -58,51 +54,9 @@ def dim_out_of_range(dim: Any, ndim: int) -> errors.DimensionOutOfRange:
     )
 
 
-def kernel_failed(
-    op: Any, values: list[Any], tensors: Sequence[Any], error: Exception
-) -> Exception:
-    """What a kernel's exception means to the caller."""
-    place = this_place()
-    if isinstance(error, MixedDevices):
-        return _mixed_devices(op, tensors, place)
-    if isinstance(error, NoValues):
-        return _without_values(op.name, [(place, "read here")], tensors)
-    if isinstance(error, MemoryError):
-        return errors.OutOfMemoryError(
-            f"not enough memory for the result of {op.name}: {error}", [(place, "asked for here")]
-        )
-    shapes = [t._array.shape for t in tensors]
-    text = str(error)
-    if (
-        isinstance(error, ValueError)
-        and ("broadcast" in text or "shape" in text)
-        and len(shapes) >= 2
-    ):
-        mismatch = _broadcast_mismatch(op, tensors, shapes, place)
-        if mismatch is not None:
-            return mismatch
-    if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
-        return dim_out_of_range(error.axis, error.ndim or 0)
-    kind: type[errors.LaminaError] = errors.InvalidArgument
-    if isinstance(error, IndexError):
-        kind = errors.IndexOutOfRange
-    elif isinstance(error, TypeError):
-        if "not supported for the input types" in text:
-            return _no_such_kernel(op, tensors, place)
-        kind = errors.ArgumentTypeError
-    elif isinstance(error, np.linalg.LinAlgError):
-        kind = errors.LinAlgError
-    elif isinstance(error, NotImplementedError):
-        kind = errors.NotSupported
-    inputs = ", ".join(f"{t.dtype} {dims(t._array.shape)}" for t in tensors)
-    return kind(
-        f"{op.name}(): {text}", [(place, f"called here, on {inputs}" if inputs else "called here")]
-    )
-
-
 def rule_without_values(node: Any, error: NoValues, place: Any) -> errors.LaminaError:
     """The rule of a node met an array without values: in a capture, or on the meta device."""
-    return _without_values(
+    return without_values(
         f"{type(node).__name__} in backward",
         [(node_place(node), "recorded here"), (place_of(*place), "backward was called here")],
         (),
@@ -127,7 +81,8 @@ def check_has_values(tensor: Any, what: str) -> None:
     )
 
 
-def _without_values(name: str, notes: list[Any], tensors: Sequence[Any]) -> errors.LaminaError:
+def without_values(name: str, notes: list[Any], tensors: Sequence[Any]) -> errors.LaminaError:
+    """A value is asked for where there is none: in a capture, or on the meta device."""
     captured = any(getattr(tensor._array, "recorder", None) is not None for tensor in tensors)
     if captured or current_recorder() is not None:
         return errors.CaptureError(
@@ -140,14 +95,6 @@ def _without_values(name: str, notes: list[Any], tensors: Sequence[Any]) -> erro
         f"{name}: Tensor on device meta has no values to read", notes,
         ["compute with real tensors: the meta device only knows shapes and dtypes"],
     )  # fmt: skip
-
-
-def _no_such_kernel(op: Any, tensors: Sequence[Any], place: Any) -> errors.NotImplementedForDtype:
-    """An operation that does not exist for the dtype of its inputs."""
-    kind = max((t.dtype for t in tensors), key=lambda dtype: dtype.category)
-    return errors.NotImplementedForDtype(
-        f"\"{op.name}\" not implemented for '{word_of(kind)}'", [(place, "called here")]
-    )
 
 
 def check_devices(op: Any, values: Sequence[Any], tensors: Sequence[Any]) -> None:
@@ -168,10 +115,11 @@ def check_devices(op: Any, values: Sequence[Any], tensors: Sequence[Any]) -> Non
             if not (free and device_of(value._array) is CPU):
                 bound.append(value)
     if len({device_of(tensor._array) for tensor in bound}) > 1:
-        raise _mixed_devices(op, bound, this_place())
+        raise mixed_devices(op, bound, this_place())
 
 
-def _mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.DeviceMismatch:
+def mixed_devices(op: Any, tensors: Sequence[Any], place: Any) -> errors.DeviceMismatch:
+    """Inputs lie on several devices."""
     found = list(dict.fromkeys(str(device_of(t._array)) for t in tensors))
     first = found[0]
     notes = [(place, "mixed here")]
@@ -191,24 +139,3 @@ def _move_over(tensors: Sequence[Any], first: str) -> str:
     return (
         f"move `{name}`: `{name}.to({first!r})`" if name else f"move one of them: `.to({first!r})`"
     )
-
-
-def _broadcast_mismatch(
-    op: Any, tensors: Sequence[Any], shapes: list[Any], place: Any
-) -> Exception | None:
-    for k in range(1, len(shapes)):
-        first, second = shapes[0], shapes[k]
-        for back in range(1, min(len(first), len(second)) + 1):
-            a, b = first[-back], second[-back]
-            if a != b and a != 1 and b != 1:
-                dimension = max(len(first), len(second)) - back
-                names = [called(t, f"input {i}") for i, t in enumerate(tensors)]
-                return errors.ShapeMismatch(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
-                    f"non-singleton dimension {dimension}: {op.name} of {names[0]} {dims(first)} "
-                    f"and {names[k]} {dims(second)}",
-                    [(place, "computed here"), *made_note(tensors[0]), *made_note(tensors[k])],
-                    ["shapes broadcast from the right: make the sizes equal, or one of them 1 "
-                     "(unsqueeze, transpose, reshape)"],
-                )  # fmt: skip
-    return None
