@@ -62,6 +62,8 @@ def operation(
     result: type | None = None,
     halves_in_float: bool = True,
     tangent: str = GENERAL,
+    scattered: Rule | None = None,
+    of_scattered: Rule | None = None,
     samples: Any = None,
     doc: str = "",
 ) -> Declared:
@@ -74,6 +76,10 @@ def operation(
 
     `tangent` is a short way for forward mode: LINEAR in all inputs with a rule together, or PRODUCT
     of them (and a bias, if there is one, is added).
+
+    `scattered` gives the gradient of the one input that has a rule as numbers and their places, and
+    `of_scattered` takes the result's so (see that file). They ask for no more than the rule in
+    `grad` does, and run on arrays alone.
     """
     op = Op(
         name,
@@ -88,6 +94,8 @@ def operation(
         samples=samples,
         doc=doc,
         node_base=OpNode,
+        scattered=scattered,
+        of_scattered=of_scattered,
     )
     op.tangent = tangent
 

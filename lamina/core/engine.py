@@ -26,6 +26,7 @@ from lamina.core.hooks import any_hooks
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING, Node, OutputEdge
 from lamina.core.op import raw
+from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.positions import here
 from lamina.core.records import note_pass
@@ -159,7 +160,12 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
             gradient = pending.pop(node)
         while node is not None:
             try:
-                grads = node.pull(raw, gradient)
+                if node.can_scatter:
+                    node, grads = _pull_scattering(
+                        node, gradient, pending, heap, retain_graph, place
+                    )
+                else:
+                    grads = node.pull(raw, gradient)
             except NoValues as error:
                 raise blame.rule_without_values(node, error, place) from None
             gradient = following = None
@@ -211,6 +217,31 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
             node = following
     gradient = carried = None  # a leaf takes an array over that nobody else has
     add_to_leaves(leaves.values(), place)
+
+
+def _pull_scattering(
+    node: Any, gradient: Any, pending: dict[Any, Any], heap: list[tuple[int, Any]],
+    retain_graph: bool, place: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Run a node whose gradient may stay scattered (see that file), and the next one too if so.
+
+    That is if nothing else adds to the gradient between them: no node that waits is newer than the
+    next one. Gives the node that ran last, and its gradients.
+    """
+    following = node.next[0]
+    if (
+        not isinstance(following, OpNode)
+        or following in pending
+        or (heap and heap[0][0] < -following.stamp)
+        or not following.takes_scattered(gradient)
+    ):
+        return node, node.pull(raw, gradient)
+    scattered = node.scatter(gradient)
+    if scattered is None:
+        return node, node.pull(raw, gradient)
+    if not retain_graph:
+        node.release(place)
+    return following, following.pull_scattered(scattered)
 
 
 def _deliver(

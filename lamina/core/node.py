@@ -54,6 +54,8 @@ class Node:
     op: Any = None
     gives_own = False
     """Whether the arrays that `pull` gives are made for it, and written by nobody else."""
+    can_scatter = False
+    """Whether its one gradient can also be given as numbers and their places: see `scattered`."""
     is_last = False
     """Whether all edges lead to different leaves, `pull` gives arrays of its own, and its
     arithmetic raises no flags of NumPy's."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final, NamedTuple, Protocol, final
 
@@ -165,6 +165,8 @@ class Op:
         samples: Any,
         doc: str,
         node_base: type[Node],
+        scattered: Rule | None = None,
+        of_scattered: Rule | None = None,
     ) -> None:
         self.name = name
         self.kernel = kernel
@@ -191,6 +193,7 @@ class Op:
         if isinstance(grad, Joint):
             grad, only = grad
         self._declare_rules(grad, only)
+        self.scattered, self.of_scattered = scattered, of_scattered
         # The op's own class of node: `type(t.grad_fn).__name__` tells what was done.
         self.node_class = type(
             node_name or camel(name) + "Backward0",
@@ -199,6 +202,7 @@ class Op:
                 "__slots__": (),
                 "op": self,
                 "__module__": "lamina.core.node",
+                "can_scatter": scattered is not None,
                 **self.saved_properties(),
             },
         )
@@ -264,17 +268,32 @@ class Op:
         """For each input with a rule: its position, its number among the tensors, the rule, and
         where what the rule asks for is found: ("kept", slot), or a place in a node's context.
         """
-        numbers = {position: k for k, position in enumerate(self.tensor_positions)}
-
-        def found(kind: str, place: Any) -> tuple[str, int]:
-            if kind in ("in", "out"):
-                return "kept", self.slots.index((kind, place))
-            return kind, numbers[place] if kind in ("shape", "dtype") else place
-
         return tuple(
-            (position, k, self.rules[position], tuple(found(*s) for s in self.getters[position]))
-            for position, k in numbers.items()
+            (position, k, self.rules[position], self._places_of(self.getters[position]))
+            for k, position in enumerate(self.tensor_positions)
             if position in self.rules
+        )
+
+    @functools.cached_property
+    def scattering(self) -> dict[str, tuple[Rule, tuple[tuple[str, int], ...]]]:
+        """The rules `scattered` and `of_scattered`, and where what they ask for is found.
+
+        They are given only what `grad` asks for too.
+        """
+        rules = {"scattered": self.scattered, "of_scattered": self.of_scattered}
+        return {
+            key: (rule, self._places_of(map(self._source_of, parameters_of(rule)[2:])))
+            for key, rule in rules.items()
+            if rule is not None
+        }
+
+    def _places_of(self, sources: Iterable[tuple[str, Any]]) -> tuple[tuple[str, int], ...]:
+        """Where a node finds sources."""
+        return tuple(
+            ("kept", self.slots.index((kind, place)))
+            if kind in ("in", "out")
+            else (kind, self.tensor_positions.index(place) if kind in ("shape", "dtype") else place)
+            for kind, place in sources
         )
 
     def kept_slots(self, needs: tuple[bool, ...]) -> tuple[bool, ...]:

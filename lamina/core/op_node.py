@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from lamina import errors
 from lamina.core import blame
 from lamina.core.modes import state
 from lamina.core.node import NOTHING, Node, OutputEdge, public_edge
-from lamina.core.op import KEEP, Op, traced
-from lamina.core.promotion import is_half
-from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
+from lamina.core.op import KEEP, Op, raw, traced
+from lamina.core.promotion import FLOAT32, FLOAT64, is_half
+from lamina.core.saved import KeptResult, keep_input, keep_result, raw_saved, unpack
+from lamina.core.scattered import Scattered
 from lamina.core.tensor import (
     Tensor,
 )
 from lamina.core.versions import next_stamp
+
+ndarray: Final = np.ndarray
 
 
 class Context(NamedTuple):
@@ -89,6 +94,40 @@ class OpNode(Node):
             grads.append(found)
             edge += 1
         return grads
+
+    def scatter(self, g: Any) -> Scattered | None:
+        """The input's gradient as `Scattered`, if it is of that form; for nodes that can."""
+        if self.saved is None:
+            raise blame.graph_freed(self)
+        rule, sources = self.op.scattering["scattered"]
+        found: Scattered | None = rule(raw, g, *self._asked_for(raw, sources, {}))
+        return found
+
+    def takes_scattered(self, g: Any) -> bool:
+        """Whether the node has a rule for a gradient like `g` that is scattered.
+
+        It is for plain arrays of the node's own dtype; what would raise is left to `pull`.
+        """
+        if self.op.of_scattered is None or self.saved.__class__ is not tuple:
+            return False
+        kind = self.context.dtypes[0]
+        is_plain = g.__class__ is ndarray or isinstance(g, np.generic)
+        return (
+            is_plain
+            and g.dtype is kind
+            and (kind is FLOAT32 or kind is FLOAT64)
+            and all(
+                entry.__class__ is KeptResult
+                and entry.array.__class__ is ndarray
+                and entry.cell.changed_at <= self.stamp
+                for entry in self.saved
+            )
+        )
+
+    def pull_scattered(self, g: Scattered) -> Any:
+        """The gradients of the inputs, given a scattered one."""
+        rule, sources = self.op.scattering["of_scattered"]
+        return (rule(raw, g, *self._asked_for(raw, sources, {})),)
 
     def remember(self, values: list[Any], made: list[Any], needs: tuple[bool, ...]) -> None:
         """Keep what the rules of the wanted gradients ask for, and nothing else."""

@@ -12,6 +12,7 @@ from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
+from lamina.core.scattered import Scattered
 from lamina.ops.reductions_of_losses import check_reduction, legacy_reduction, reduction_of
 
 __all__: list[str] = []
@@ -53,7 +54,7 @@ def _is_plain(scores: Any, target: Any, weight: Any, reduction: str, ignore_inde
     """
     return (
         target.__class__ is ndarray
-        and scores.__class__ is ndarray
+        and isinstance(scores, ndarray | np.generic)
         and weight is None
         and reduction == "mean"
         and target.ndim == 1
@@ -92,20 +93,39 @@ def _nll_loss(
     return total if reduction == "sum" else total / np.sum(weights)
 
 
+def _nll_loss_shares(
+    g: Any, target: Any, weight: Any, reduction: str, ignore_index: int, shape: Any
+) -> tuple[Any, Any]:
+    """The gradients of the scores that were read, and their numbers in the rows."""
+    if _is_plain(g, target, weight, reduction, ignore_index):
+        return g * (-1 / shape[0]), target
+    classes = target if len(shape) > 1 else target[None]
+    kept, index = _kept_classes(classes, shape[min(len(shape) - 1, 1)], ignore_index)
+    weights = _sample_weights(g, kept, index, weight)
+    if reduction == "mean":
+        g = g / np.sum(weights)
+    return np.where(kept, -(g * weights), 0), index
+
+
+def _nll_loss_scattered(
+    F: Any, g: Any, target: Any, weight: Any, reduction: str, ignore_index: int, input_shape: Any
+) -> Scattered:
+    """The gradient of scores, of which one in each row was read."""
+    values, index = _nll_loss_shares(g, target, weight, reduction, ignore_index, input_shape)
+    if len(input_shape) == 1:
+        return Scattered(values, index, 0)
+    return Scattered(
+        np.expand_dims(values, 1) if np.ndim(values) else values, np.expand_dims(index, 1), 1
+    )
+
+
 def _nll_loss_spread(
     input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, shape: Any
 ) -> Any:
     """The transpose of `nll_loss`: puts the losses' gradients where the scores were read."""
     spread = np.zeros_like(input, shape=shape)
-    if _is_plain(spread, target, weight, reduction, ignore_index):
-        spread[np.arange(shape[0]), target] = input * (-1 / shape[0])
-        return spread
-    batch, classes = _as_batch(spread, target)
-    kept, index = _kept_classes(classes, batch.shape[1], ignore_index)
-    weights = _sample_weights(batch, kept, index, weight)
-    if reduction == "mean":
-        input = input / np.sum(weights)
-    values = -(input * weights)
+    values, index = _nll_loss_shares(input, target, weight, reduction, ignore_index, shape)
+    batch = spread if len(shape) > 1 else spread[None]
     if batch.ndim == 2:
         batch[np.arange(batch.shape[0]), index] = values
     else:
@@ -136,6 +156,7 @@ def _declare_nll_loss(name: str, node_name: str) -> Any:
                 F.nll_loss_spread(g, target, weight, reduction, ignore_index, input_shape)
             )
         },
+        scattered=_nll_loss_scattered,
         node_name=node_name,
         samples=lambda make: [
             sample(make(4, 3), make.integers(4, high=3)),

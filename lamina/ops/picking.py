@@ -13,6 +13,7 @@ from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import LINEAR
 from lamina.core.samples import sample
+from lamina.core.scattered import Scattered
 from lamina.core.tensor import Tensor, wrap
 from lamina.ops.axes import axis_of
 from lamina.ops.broadcasting import broadcast_to
@@ -224,6 +225,15 @@ def _gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> A
     return found if index.ndim else found.reshape(())
 
 
+def _gather_scattered(
+    F: Any, g: Any, dim: int, index: Any, input_shape: Any, input_dtype: Any
+) -> Scattered | None:
+    """The gradient of an input of which one element of each row was read."""
+    axis = dim % max(len(input_shape), 1)
+    is_one = index.shape == (*input_shape[:axis], 1, *input_shape[axis + 1 :])
+    return Scattered(g, index, axis) if is_one else None
+
+
 gather = operation(
     "gather",
     _gather,
@@ -233,6 +243,7 @@ gather = operation(
             g, dim, index, input_shape, input_dtype
         )
     },
+    scattered=_gather_scattered,
     halves_in_float=False,
     tangent=LINEAR,
     samples=lambda make: [

@@ -12,7 +12,9 @@ from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import Make, Sample, sample
+from lamina.core.scattered import Scattered
 from lamina.ops.choices import checked, refuse
+from lamina.ops.indexing_rules import positions_along
 
 __all__ = ["log_softmax", "softmax", "softmin"]
 
@@ -74,6 +76,24 @@ def _log_softmax_rule(F: Any, g: Any, out: Any, dim: int) -> Any:
     return g - F.exp(out) * F.sum_keepdim(g, dim)
 
 
+@fused
+def _shares(out: Any, total: Any) -> Any:
+    return np.exp(out) * total
+
+
+def _log_softmax_of_scattered(F: Any, g: Scattered, out: Any, dim: int) -> Any:
+    """The rule where all of a row's gradient is one number: once through memory, not four times."""
+    values, index, axis = g
+    if axis != dim % out.ndim:
+        dense = np.zeros_like(out)
+        np.put_along_axis(dense, index, values, axis)
+        return _log_softmax_rule(F, dense, out, dim)
+    made = np.ascontiguousarray(_shares(out, np.asarray(0 - values)))
+    places = positions_along(made.shape, index.astype(np.int64, copy=False), axis)
+    made.reshape(-1)[places] += values
+    return made
+
+
 def _samples(make: Make) -> list[Sample]:
     return [sample(make(3, 4), 1), sample(make(2, 3, 4), -2), sample(make(), 0)]
 
@@ -89,6 +109,7 @@ _log_softmax_op = operation(
     "log_softmax",
     _log_softmax,
     grad={"input": _log_softmax_rule},
+    of_scattered=_log_softmax_of_scattered,
     samples=_samples,
     doc="The logarithm of softmax, computed without loss.",
 )

@@ -151,14 +151,14 @@ class Block:
             f"<{self.width} x i32> zeroinitializer",
         )
 
-    def call(self, name: str, kind: str, *args: Lanes) -> Lanes:
+    def call(self, name: str, kind: str, *args: Lanes, flags: str = "") -> Lanes:
         """One of LLVM's own functions on lanes of one kind, such as `sqrt`."""
         lanes = f"v{self.width}" if self.width else ""
         full = f"@llvm.{name}.{lanes}{MANGLED.get(kind, kind)}"
         types = ", ".join(self.vector(a.kind) for a in args)
         self.function.declare(f"{self.vector(kind)} {full}({types})")
         given = ", ".join(f"{self.vector(a.kind)} {a.name}" for a in args)
-        return self.give(kind, f"call {self.vector(kind)} {full}({given})")
+        return self.give(kind, f"call {flags}{self.vector(kind)} {full}({given})")
 
 
 @final

@@ -18,11 +18,11 @@ def _absolute(x: Lanes, is_signed: bool) -> Lanes:
 
 def _extreme(sign: str) -> Callable[[Lanes, Lanes, bool], Lanes]:
     """The larger (`g`) or smaller (`l`) of two; not a number if one of them is none."""
+    name = "maximum" if sign == "g" else "minimum"
 
     def operation(x: Lanes, y: Lanes, is_signed: bool) -> Lanes:
-        if x.is_float:
-            chosen = x.compare(f"o{sign}t", y).where(x, y)
-            return x.compare("uno", x).where(x, chosen)
+        if x.is_float:  # of zeros with both signs either will do
+            return x.block.call(name, x.kind, x, y, flags="nsz ")
         if x.kind == "i1":
             return x | y if sign == "g" else x & y
         return x.compare(f"{'s' if is_signed else 'u'}{sign}t", y).where(x, y)

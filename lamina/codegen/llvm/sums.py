@@ -107,7 +107,7 @@ class Sum:
         if isinstance(spot.count, str) or spot.count < block.width:
             wide = mover.mask(block, spot.count).where(wide, self._start)
         old = mover.get(block, self.variables[row], wide.kind)
-        mover.put(self.variables[row], self._combine(old, wide))
+        mover.put(self.variables[row], self._combine(wide, old))
 
     def close(self, block: Block) -> None:
         """Bring the lanes together, and add that to memory."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from lamina.codegen.llvm import scaling
 from lamina.codegen.llvm.ir import Lanes
 from lamina.codegen.llvm.vector_tables import Table
 
@@ -126,6 +127,8 @@ def _raised(n: Lanes, r: Lanes, x: Lanes) -> Lanes:
 def _scaled(value: Lanes, n: Lanes, x: Lanes) -> Lanes:
     """A value times 2^n; not a number where x is none, of which the value was made."""
     kind = x.kind
+    if scaling.is_instruction(value):
+        return scaling.scaled(value, n)
     n = x.compare("ord", x).where(n, 0.0).convert("fptosi", _BITS[kind][0])
     half = n >> 1  # in two steps, since the result may be subnormal
     return value * _power_of_two(half, kind) * _power_of_two(n - half, kind)
@@ -135,6 +138,8 @@ def exp_of_normal(x: Lanes, precision: str) -> Lanes:
     """e^x, as exact as numbers of a kind, where neither x nor the result is out of its range."""
     n, r = _reduced_exponent(x)
     value = (r * r).fma(polynomial(r, _EXP[precision]), r) + 1.0
+    if scaling.is_instruction(value):
+        return scaling.scaled(value, n)
     return value * _power_of_two(n.convert("fptosi", _BITS[x.kind][0]), x.kind)
 
 
