@@ -38,6 +38,7 @@ __all__ = [
     "assigned_name",
     "current_place",
     "enclosing_call_chain",
+    "is_in_annotation",
     "name_of",
     "place_of",
     "short_name",
@@ -89,6 +90,24 @@ def assigned_name(code: types.CodeType, lasti: int, chain: bool = False) -> str 
         return _target(source, _chain_end(source, node) if chain else node)
     except Exception:
         return None
+
+
+def is_in_annotation(code: types.CodeType, lasti: int) -> bool:
+    """Whether an origin's expression says of what type something is, and is no value."""
+    try:
+        source, node = _locate(code, lasti)
+        if source is None or node is None:
+            return False
+        inside = node
+        for outer in source.ancestors(node):
+            if getattr(outer, "annotation", None) is inside:  # of an argument, or `x: T = ...`
+                return True
+            if getattr(outer, "returns", None) is inside:
+                return True
+            inside = outer
+        return False
+    except Exception:
+        return False
 
 
 def argument_names(place: Place) -> list[str]:

@@ -68,7 +68,8 @@ class StateDictMethods:
     _version: int = 1
     _parameters: dict[str, Tensor | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # typing.get_type_hints(cls) finds no Module here
+        _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
     _state_dict_hooks: Any
     _state_dict_pre_hooks: Any

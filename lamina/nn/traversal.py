@@ -21,7 +21,8 @@ class Traversal:
 
     _parameters: dict[str, Tensor | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # typing.get_type_hints(cls) finds no Module here
+        _modules: dict[str, Module | None]
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
+import math
 import numbers
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -12,6 +12,17 @@ from lamina import dtypes, errors
 from lamina.core.tensor import Tensor
 
 __all__ = ["finfo", "iinfo", "result_type"]
+
+
+_SMALL_FORMATS: Final = {
+    "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, -(2 - 2.0**-7) * 2.0**127, 2.0**-126),
+    "float8_e4m3fn": (2.0**-3, 448.0, -448.0, 2.0**-6),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, -240.0, 2.0**-7),
+    "float8_e5m2": (2.0**-2, 57344.0, -57344.0, 2.0**-14),
+    "float8_e5m2fnuz": (2.0**-3, 57344.0, -57344.0, 2.0**-15),
+}
+"""Machine epsilon, largest, least, and smallest normal number of formats that NumPy lacks. The
+last epsilon is what PyTorch says, though the number after 1 is 1.25."""
 
 
 @final
@@ -30,15 +41,18 @@ class finfo:
                 f"'{kind!r}'"
             )
         real = kind.to_real()
-        library: Any = np if real in dtypes.NUMPY_TYPES else importlib.import_module("ml_dtypes")
-        limits = library.finfo(real.numpy)
         self.dtype = real.name
         self.bits = 8 * real.itemsize
-        self.eps = float(limits.eps)
-        self.max = float(limits.max)
-        self.min = float(limits.min)
-        self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0**-limits.precision
+        if real in dtypes.NUMPY_TYPES:
+            limits = np.finfo(real.numpy)
+            self.eps, self.max, self.min, self.tiny = map(
+                float, (limits.eps, limits.max, limits.min, limits.smallest_normal)
+            )
+        else:
+            self.eps, self.max, self.min, self.tiny = _SMALL_FORMATS[real.name]
+        self.smallest_normal = self.tiny
+        # Decimal digits that every number keeps: IEEE 754's 24 bits of float32 hold 6.
+        self.resolution = 10.0 ** -math.floor(-math.log10(self.eps))
 
     def __repr__(self) -> str:
         return (

@@ -1,17 +1,20 @@
-"""Names of modules that Lamina has nothing of: an error when they are used, not when imported.
+"""Names that Lamina does not have: an error when they are used, not when they are mentioned.
 
-Programs import `init_process_group` or `export` at their top and call it only with some option.
+Programs import `init_process_group` or `export` at their top and call it only with some option;
+and they write `-> torch.cuda.CUDAGraph` where they would make one.
 """
 
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any, final
 
+from lamina.core.provenance import is_in_annotation
 from lamina.torch_alias import pytorch, sources
 from lamina.torch_alias.missing_names import missing_name
 
-__all__ = ["is_late", "late_name"]
+__all__ = ["is_late", "is_type", "late_name"]
 
 
 @final
@@ -49,9 +52,15 @@ def is_late(module: str) -> bool:
     return all(value is sources.ABSENT for value in found)
 
 
+def is_type(asking: types.FrameType) -> bool:
+    """Whether a program names a type in an annotation, which uses nothing of it."""
+    return is_in_annotation(asking.f_code, asking.f_lasti)
+
+
 def late_name(module: str, name: str) -> type | None:
-    """What stands for a name in a late module; None if PyTorch's module has no such name."""
+    """What stands for a name that is missing; None if PyTorch's module has no such name."""
     known = pytorch.names(module)
-    if name.startswith("_") or (known and name not in known):
+    is_private = name.startswith("_") and not name.startswith("__")  # which is not recorded
+    if not is_private and known and name not in known:
         return None
     return _Late(name, (), {"__module__": module, "stands_for": (module, name)})

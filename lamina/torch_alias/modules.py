@@ -41,7 +41,7 @@ class TorchModule(ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         asking = sys._getframe(1)
-        if late.is_late(self.__name__) and is_written_out(asking):
+        if late.is_late(self.__name__) and is_written_out(asking) or late.is_type(asking):
             placeholder = late.late_name(self.__name__, name)
             if placeholder is not None:
                 return placeholder

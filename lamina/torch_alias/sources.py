@@ -39,11 +39,16 @@ def sources(name: str) -> tuple[ModuleType, ...]:
     None at all means that the module exists in PyTorch and Lamina has nothing of it: it can be
     imported, and whatever is then taken from it is an error that says so.
     """
+    return tuple(map(importlib.import_module, _places(name)))
+
+
+@functools.cache
+def _places(name: str) -> tuple[str, ...]:
+    """The full names of these modules; none is imported, and some may lack what they need."""
     if name in _ELSEWHERE:
-        return tuple(map(importlib.import_module, _ELSEWHERE[name]))
+        return _ELSEWHERE[name]
     path = name.removeprefix("torch")
-    own = [place for place in (SHIMS + path, "lamina" + path) if _exists(place)]
-    return tuple(map(importlib.import_module, own))
+    return tuple(place for place in (SHIMS + path, "lamina" + path) if _exists(place))
 
 
 def _exists(place: str) -> bool:
@@ -77,7 +82,7 @@ def _is_private(attribute: str) -> bool:
 
 def names(name: str) -> list[str]:
     """The names that Lamina has for PyTorch's module `name`, modules inside it included."""
-    inside = (module.rpartition(".") for module in pytorch.modules() if sources(module))
+    inside = (module.rpartition(".") for module in pytorch.modules() if _places(module))
     found = {last for parent, _, last in inside if parent == name}
     known = pytorch.names(name)
     for source in sources(name):

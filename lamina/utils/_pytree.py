@@ -72,6 +72,15 @@ TreeSpec = PyTreeSpec
 SUPPORTED_NODES = KINDS
 _register_pytree_node = register_pytree_node
 
+# One kind of container alone: private in PyTorch, and used by libraries that register a class of
+# their own (transformers does so for every kind of model output).
+_dict_flatten, _dict_unflatten = KINDS[dict].flatten, KINDS[dict].unflatten
+_list_flatten, _list_unflatten = KINDS[list].flatten, KINDS[list].unflatten
+_tuple_flatten, _tuple_unflatten = KINDS[tuple].flatten, KINDS[tuple].unflatten
+_dict_flatten_with_keys = KINDS[dict].flatten_with_keys
+_list_flatten_with_keys = KINDS[list].flatten_with_keys
+_tuple_flatten_with_keys = KINDS[tuple].flatten_with_keys
+
 IsLeaf = Callable[[Any], bool] | None
 
 # --- taking apart and building --------------------------------------------------------------------

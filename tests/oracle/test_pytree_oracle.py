@@ -185,3 +185,17 @@ def test_text_goes_both_ways():
     text = theirs.treespec_dumps(theirs.tree_structure({"a": [1, (2, 3)]}))
 
     assert ours.treespec_loads(text) == ours.tree_structure({"a": [1, (2, 3)]})
+
+
+@pytest.mark.parametrize(
+    "kind, value", [("dict", {"a": 1, "b": 2}), ("list", [1, 2]), ("tuple", (1, 2))]
+)
+def test_one_kind_comes_apart_and_is_built_again(kind, value):
+    flatten, unflatten, with_keys = (
+        f"_{kind}_flatten",
+        f"_{kind}_unflatten",
+        f"_{kind}_flatten_with_keys",
+    )
+    assert getattr(ours, flatten)(value) == getattr(theirs, flatten)(value)
+    assert getattr(ours, unflatten)(*getattr(ours, flatten)(value)) == value
+    assert str(getattr(ours, with_keys)(value)) == str(getattr(theirs, with_keys)(value))

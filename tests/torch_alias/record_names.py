@@ -25,6 +25,7 @@ PRIVATE += ("torch.utils._pytree", "torch.utils._contextlib", "torch._inductor",
 PRIVATE += ("torch._functorch", "torch._vmap_internals", "torch._prims_common", "torch._logging")
 PRIVATE += ("torch._subclasses", "torch._tensor_str", "torch._jit_internal", "torch._lowrank")
 PRIVATE += ("torch.__config__", "torch.__future__", "torch.utils.data._utils")
+PRIVATE += ("torch._dynamo._trace_wrapped_higher_order_op",)
 TOPS = ("torch.distributed", "torch.fx", "torch.onnx", "torch.export", "torch.package")
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.Generator")
 
@@ -42,7 +43,8 @@ def modules(package):
             yield from modules(inner) if inner else ()
         elif found.name in (*TOPS, "torch._dynamo", "torch._inductor", "torch.utils.data._utils"):
             for below in pkgutil.iter_modules(loaded(found.name).__path__, found.name + "."):
-                if not below.name.rpartition(".")[2].startswith("_"):
+                last = below.name.rpartition(".")[2]
+                if not last.startswith("_") or below.name in PRIVATE:
                     yield below.name
 
 
