@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -32,6 +33,11 @@ class Future:
         self._result: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future], Any]] = []
+
+    @classmethod
+    def __class_getitem__(cls, result: Any) -> types.GenericAlias:
+        """`Future[Tensor]`, in annotations: a future of a tensor."""
+        return types.GenericAlias(cls, result)
 
     def done(self) -> bool:
         """Whether there is a result, or an error."""

@@ -50,6 +50,7 @@ _CHAPTERS: Final = {
         "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
         "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
+    "lamina.amp.grad_scaler": "GradScaler",
     "lamina.autograd.anomaly_mode": (
         "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
     ),
@@ -63,6 +64,7 @@ _CHAPTERS: Final = {
     "lamina.compiler": "compile",
     "lamina.core.printing": "set_printoptions",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
+    "lamina.errors": "OutOfMemoryError",
     "lamina.explain": "summary why",
     "lamina.func": "vmap",
     "lamina.futures": "Future",

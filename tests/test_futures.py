@@ -76,3 +76,7 @@ def test_several_are_waited_for():
     assert wait_all([]) == []
     with pytest.raises(ValueError, match="why"):
         wait_all([first, failed(ValueError("why"))])
+
+
+def test_it_says_in_annotations_of_what():
+    assert Future[int].__origin__ is Future

@@ -15,14 +15,36 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, final
 
+from lamina.core.tensor import Tensor
 from lamina.cuda import amp
+from lamina.cuda.memory import (
+    empty_cache,
+    ipc_collect,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_stats_as_nested_dict,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
 from lamina.devices.backend import Counters
 from lamina.devices.byte_counts import bytes_in_words
 from lamina.devices.cuda_streams import (
     Event,
     Stream,
+    StreamContext,
     current_stream,
     default_stream,
+    set_stream,
     stream,
     synchronize,
 )
@@ -192,6 +214,11 @@ class device:
             simulation.current = self.prev_idx
 
 
+def device_of(obj: Tensor) -> device:
+    """A block in which `cuda` stands for the GPU of a tensor; for one on the CPU, nothing."""
+    return device(obj.device.index if obj.is_cuda else None)
+
+
 @dataclass(frozen=True)
 class DeviceProperties:
     """What a GPU is."""
@@ -226,46 +253,33 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return simulation.count > 0
 
 
-# --- memory ------------------------------------------------------------------------------------
+# --- what only a real GPU has -------------------------------------------------------------------
 
 
-def memory_allocated(device: _Place = None) -> int:
-    """Bytes that living tensors take on a GPU; 0 without one."""
-    return simulation.account(_index(device)).allocated if simulation.count else 0
+def get_arch_list() -> list[str]:
+    """The kinds of GPU for which machine code was built: none."""
+    return []
 
 
-def max_memory_allocated(device: _Place = None) -> int:
-    """The most that `memory_allocated` has been since the start or the last reset."""
-    return simulation.account(_index(device)).peak if simulation.count else 0
+def get_gencode_flags() -> str:
+    """The compiler's flags for these kinds: none."""
+    return ""
 
 
-def reset_peak_memory_stats(device: _Place = None) -> None:
-    """Let `max_memory_allocated` begin again at what is in use now."""
-    simulation.account(_index(device)).reset_peak()
+def is_tf32_supported() -> bool:
+    """Whether the current GPU multiplies with shortened numbers: a simulated one does not."""
+    return False
 
 
-def memory_reserved(device: _Place = None) -> int:
-    """Bytes held for a GPU's tensors; a simulated one holds none in reserve."""
-    return memory_allocated(device)
+def is_current_stream_capturing() -> bool:
+    """Whether work is being recorded for a CUDA graph: it never is."""
+    return False
 
 
-def max_memory_reserved(device: _Place = None) -> int:
-    """The most that `memory_reserved` has been."""
-    return max_memory_allocated(device)
-
-
-def empty_cache() -> None:
-    """Give back unused memory; a simulated GPU holds none."""
-
-
-def ipc_collect() -> None:
-    """Give back memory that other processes were lent; a simulated GPU lends none."""
-
-
-def mem_get_info(device: _Place = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU."""
-    account = simulation.account(_index(device))
-    return max(account.total - account.allocated, 0), account.total
+def can_device_access_peer(device: _Place, peer_device: _Place) -> bool:
+    """Whether a GPU reads another one's memory; every simulated one does, but for itself."""
+    first, second = (simulation.account(_index(place)).index for place in (device, peer_device))
+    return first != second
 
 
 __all__ = [
@@ -283,16 +297,21 @@ __all__ = [
     "OutOfMemoryError",
     "ShortTensor",
     "Stream",
+    "StreamContext",
     "amp",
+    "can_device_access_peer",
     "current_device",
     "current_stream",
     "default_stream",
     "device",
     "device_count",
+    "device_of",
     "empty_cache",
+    "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_gencode_flags",
     "get_rng_state",
     "get_rng_state_all",
     "init",
@@ -300,21 +319,33 @@ __all__ = [
     "ipc_collect",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
+    "is_tf32_supported",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
     "reset_peak_memory_stats",
     "reset_transfers",
     "seed",
     "seed_all",
     "set_device",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
+    "set_stream",
     "simulate",
     "stream",
     "synchronize",

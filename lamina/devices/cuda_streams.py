@@ -113,9 +113,18 @@ def default_stream(device: Place = None) -> Stream:
     return Stream(device)
 
 
-@final
-class stream:
+def set_stream(stream: Stream | None) -> None:
+    """Let work go into a stream from now on: on a simulated GPU all of it is done at once."""
+
+
+def stream(stream: Stream | None) -> StreamContext:
     """A block whose work goes into a stream; None changes nothing."""
+    return StreamContext(stream)
+
+
+@final
+class StreamContext:
+    """A block whose work goes into a stream, made by `stream`."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream

@@ -75,12 +75,13 @@ def _all_hooks(first: Any, second: Any) -> Iterable[Any]:
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """Return `step` with the step hooks around it, also when a subclass wrote it.
 
-    A `step` that calls `super().step()` runs them once.
+    A `step` that calls `super().step()` runs them once, and an object that only stands for another
+    optimizer (accelerate's; it never calls `Optimizer.__init__`) leaves them to that one.
     """
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if self._in_step:
+        if self._in_step or "_optimizer_step_pre_hooks" not in self.__dict__:
             return step(self, *args, **kwargs)
         self._in_step = True
         args = (self, *args)  # as hooks see them, and may return them changed

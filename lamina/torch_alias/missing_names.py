@@ -35,7 +35,10 @@ def missing_name(module: str, name: str, frame: types.FrameType) -> errors.Lamin
 def missing_module(name: str, frame: types.FrameType | None) -> errors.MissingModule:
     """The error for a module of that full name, which neither PyTorch nor Lamina has."""
     place = place_outside(frame)
-    notes = [(place, "not among the modules of PyTorch 2.13 that programs are known to import")] if place else []
+    standing = "PyTorch 2.13 has no module of this name either"
+    if "._" in name:  # what is private in private packages is not recorded
+        standing = "not among the modules of PyTorch 2.13 that programs import"
+    notes = [(place, standing)] if place else []
     similar = nearest(name, pytorch.modules())
     help = [f"the nearest: {_listed(similar)}"] if similar else []
     error = errors.MissingModule(f"No module named {name!r}", notes, help)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import lamina
+from lamina.codegen.later import Later
 from lamina.torch_alias import late, pytorch, sources
 from lamina.torch_alias.asking import is_import, is_written_out
 from lamina.torch_alias.missing_names import missing_module, missing_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
+
+    from lamina.torch_alias import installed
+else:
+    installed = Later("lamina.torch_alias.installed")  # importlib.metadata takes 10 ms
 
 __all__ = ["TorchFinder", "TorchModule"]
 
@@ -33,15 +41,17 @@ class TorchModule(ModuleType):
             if not sources.takes_settings(self.__name__):
                 self.__dict__[name] = value
             return value
-        full_name = f"{self.__name__}.{name}"
-        if pytorch.is_module(full_name) and sources.sources(full_name):
+        full_name, asking = f"{self.__name__}.{name}", sys._getframe(1)
+        is_there = sources.sources(full_name) or is_written_out(asking)
+        if pytorch.is_module(full_name) and is_there and not _stands_for_a_function(full_name):
             return _inner(full_name)
+        if full_name == "torch.torch":  # PyTorch's own files leave it there, and kornia uses it
+            return self
         if name == "__all__":
             return sources.names(self.__name__)
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        asking = sys._getframe(1)
-        if late.is_late(self.__name__) and is_written_out(asking) or late.is_type(asking):
+        if (late.is_late(self.__name__) and is_written_out(asking)) or late.is_type(asking):
             placeholder = late.late_name(self.__name__, name)
             if placeholder is not None:
                 return placeholder
@@ -99,6 +109,11 @@ class TorchFinder(MetaPathFinder, Loader):
         if is_import(asking):
             raise missing_module(fullname, asking)
         return None
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        """What `importlib.metadata.version("torch")` and its like find first."""
+        if installed.is_meant(context):
+            yield installed.InstalledTorch()
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module, empty: it looks its names up."""

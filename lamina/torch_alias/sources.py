@@ -56,7 +56,7 @@ def _exists(place: str) -> bool:
         return False
     try:
         return importlib.util.find_spec(place) is not None
-    except ModuleNotFoundError:  # the package that it would stand in does not exist
+    except ImportError:  # the package that it would stand in is not there, or lacks an extra
         return False
 
 
@@ -82,8 +82,8 @@ def _is_private(attribute: str) -> bool:
 
 def names(name: str) -> list[str]:
     """The names that Lamina has for PyTorch's module `name`, modules inside it included."""
-    inside = (module.rpartition(".") for module in pytorch.modules() if _places(module))
-    found = {last for parent, _, last in inside if parent == name}
+    inside = (module for module in pytorch.modules() if module.rpartition(".")[0] == name)
+    found = {module.rpartition(".")[2] for module in inside if _places(module)}
     known = pytorch.names(name)
     for source in sources(name):
         files = {module.name for module in pkgutil.iter_modules(getattr(source, "__path__", ()))}

@@ -10,9 +10,15 @@ import threading
 import numpy as np
 import pytest
 
+import lamina
 from lamina import cuda
 from lamina.devices import backend_of, device, device_of, resolve, to_device
-from lamina.errors import InvalidArgument, InvalidDevice, SimulatedCudaUnavailable
+from lamina.errors import (
+    InvalidArgument,
+    InvalidDevice,
+    OutOfMemoryError,
+    SimulatedCudaUnavailable,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -143,3 +149,39 @@ def test_the_environment_turns_simulation_on(setting, count):
         check=True,
     )
     assert done.stdout.strip() == str(count)
+
+
+def test_memory_in_numbers_and_words():
+    assert cuda.memory_stats() == {}
+    assert cuda.memory_stats_as_nested_dict() == {}
+    with cuda.simulate(memory=1 << 20):
+        x = to_device(np.ones(10), device("cuda"))
+        assert cuda.memory_stats()["allocated_bytes.all.current"] == 512
+        assert cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["peak"] == 512
+        assert "512 bytes" in cuda.memory_summary()
+        del x
+        with pytest.warns(FutureWarning, match="reset_peak_memory_stats"):
+            cuda.reset_max_memory_allocated()
+        assert cuda.max_memory_allocated() == 0
+
+
+def test_a_part_of_the_memory():
+    with cuda.simulate(memory=1 << 20):
+        cuda.set_per_process_memory_fraction(0.5)
+        with pytest.raises(OutOfMemoryError):
+            to_device(np.ones(1 << 17), device("cuda"))
+        with pytest.raises(ValueError, match="0~1"):
+            cuda.set_per_process_memory_fraction(2.0)
+        with pytest.raises(TypeError, match="float"):
+            cuda.set_per_process_memory_fraction(1)
+
+
+def test_the_gpu_of_a_tensor():
+    with cuda.simulate(2):
+        x = lamina.ones(1, device="cuda:1")
+        with cuda.device_of(x):
+            assert cuda.current_device() == 1
+        with cuda.device_of(lamina.ones(1)):
+            assert cuda.current_device() == 0
+        assert cuda.can_device_access_peer(0, 1)
+        assert not cuda.can_device_access_peer(1, 1)

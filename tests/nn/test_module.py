@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import typing
 
 import pytest
 
@@ -408,3 +409,10 @@ def test_a_pickle_of_an_older_version_gains_what_it_lacks():
     twin = nn.Linear.__new__(nn.Linear)
     twin.__setstate__(state)
     assert twin(torch.ones(1, 1)).shape == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["Module", "Linear", "Sequential", "LSTM"])
+def test_the_types_of_a_class_are_known(name):
+    """Libraries that check settings of modules ask `typing.get_type_hints`, base classes too."""
+    hints = typing.get_type_hints(getattr(nn, name))
+    assert hints["training"] is bool

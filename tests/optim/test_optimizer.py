@@ -214,6 +214,23 @@ def test_step_hooks():
     assert order == ["everywhere", "before", "after", "after"]
 
 
+def test_what_stands_for_an_optimizer_leaves_hooks_to_it():
+    """accelerate's optimizer calls no `Optimizer.__init__`, and steps another one."""
+
+    class Stands(optimizer.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    made, order = SGD([leaf()], lr=0.1), []
+    made.register_step_pre_hook(lambda *args: order.append("before"))
+    with optimizer.register_optimizer_step_pre_hook(lambda *args: order.append("everywhere")):
+        Stands(made).step()
+    assert order == ["everywhere", "before"]
+
+
 def test_a_hook_may_change_the_arguments():
     """It sees them as PyTorch's do: the optimizer is the first."""
     made = SGD([leaf()], lr=0.1)

@@ -188,7 +188,7 @@ def test_text_goes_both_ways():
 
 
 @pytest.mark.parametrize(
-    "kind, value", [("dict", {"a": 1, "b": 2}), ("list", [1, 2]), ("tuple", (1, 2))]
+    ("kind", "value"), [("dict", {"a": 1, "b": 2}), ("list", [1, 2]), ("tuple", (1, 2))]
 )
 def test_one_kind_comes_apart_and_is_built_again(kind, value):
     flatten, unflatten, with_keys = (

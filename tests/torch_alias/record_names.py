@@ -25,7 +25,6 @@ PRIVATE += ("torch.utils._pytree", "torch.utils._contextlib", "torch._inductor",
 PRIVATE += ("torch._functorch", "torch._vmap_internals", "torch._prims_common", "torch._logging")
 PRIVATE += ("torch._subclasses", "torch._tensor_str", "torch._jit_internal", "torch._lowrank")
 PRIVATE += ("torch.__config__", "torch.__future__", "torch.utils.data._utils")
-PRIVATE += ("torch._dynamo._trace_wrapped_higher_order_op",)
 TOPS = ("torch.distributed", "torch.fx", "torch.onnx", "torch.export", "torch.package")
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.Generator")
 
@@ -41,11 +40,26 @@ def modules(package):
         if found.ispkg and not found.name.startswith((*LEFT_OUT, *PRIVATE)):
             inner = loaded(found.name)
             yield from modules(inner) if inner else ()
-        elif found.name in (*TOPS, "torch._dynamo", "torch._inductor", "torch.utils.data._utils"):
+        elif found.name in TOPS:
             for below in pkgutil.iter_modules(loaded(found.name).__path__, found.name + "."):
-                last = below.name.rpartition(".")[2]
-                if not last.startswith("_") or below.name in PRIVATE:
+                if not below.name.rpartition(".")[2].startswith("_"):
                     yield below.name
+
+
+def listed_modules():
+    """Modules that programs do not import but libraries do: private ones, and those left out above.
+
+    They are listed by their files, since importing some needs a GPU.
+    """
+    root = Path(torch.__file__).parent
+    for file in root.rglob("*.py"):
+        path = file.relative_to(root.parent).with_suffix("").parts
+        path = path[:-1] if path[-1] == "__init__" else path
+        first = next((at for at, part in enumerate(path) if part.startswith("_")), len(path))
+        is_private = first < len(path) and first >= len(path) - 2
+        is_left_out = first == len(path) and ".".join(path).startswith(LEFT_OUT)
+        if (is_private or is_left_out) and "_internal" not in path:
+            yield ".".join(path)
 
 
 def loaded(name):
@@ -73,7 +87,9 @@ def public(name):
 
 def recorded():
     """(path, names) of every module and class."""
-    yield from ((name, public(name)) for name in sorted(set(modules(torch))))
+    found = {name: [] for name in listed_modules()}
+    found |= {name: public(name) for name in set(modules(torch))}
+    yield from sorted(found.items())
     for path in CLASSES:
         owner = torch
         for part in path.split(".")[1:]:

@@ -2,12 +2,13 @@
 
 import importlib.util
 import pickle
+import sys
 
 import pytest
 
 import lamina
 from lamina import errors
-from lamina.torch_alias import pytorch
+from lamina.torch_alias import pytorch, sources
 
 
 @pytest.mark.parametrize(
@@ -260,3 +261,68 @@ def test_every_module_of_pytorchs_can_be_imported(alias):
     for name in left_out:
         package, _, last = name.rpartition(".")
         assert last in pytorch.names(package)
+
+
+class TestMentionedTypes:
+    """What Lamina lacks may stand in an annotation, which uses nothing of it."""
+
+    def test_of_an_argument_a_result_and_a_variable(self, alias):
+        import torch
+
+        class Graphs:
+            kept: dict[int, torch.cuda.CUDAGraph]
+
+            def get(self, key: int, pool: torch.cuda.MemPool = None) -> torch.cuda.CUDAGraph | None:
+                return None
+
+        assert Graphs().get(1) is None
+        with pytest.raises(AttributeError, match="'CUDAGraph'"):
+            torch.cuda.CUDAGraph()
+
+    def test_a_name_that_pytorch_lacks_too_is_an_error_there(self, alias):
+        import torch
+
+        with pytest.raises(AttributeError, match="no attribute 'Tensro'"):
+
+            def f(x: torch.Tensro):
+                return x
+
+
+def test_modules_that_pytorch_imports_itself_are_attributes(alias):
+    import torch
+
+    assert torch.export.__name__ == "torch.export"
+    assert not hasattr(torch, "export_of_nothing")
+    assert torch.torch is torch
+
+
+def test_private_modules_can_be_imported(alias):
+    import torch
+    from torch._subclasses.fake_tensor import is_fake
+
+    with pytest.raises(AttributeError, match="'is_fake'"):
+        is_fake(torch.ones(1))
+
+
+def test_the_installed_version_is_known(alias):
+    import importlib.metadata
+
+    import torch
+
+    assert importlib.metadata.version("torch") == str(torch.__version__)
+    assert importlib.metadata.distribution("torch").metadata["Name"] == "torch"
+    assert "torch" in {found.name for found in importlib.metadata.distributions()}
+
+
+def test_a_missing_name_is_told_where_an_extra_is_not_installed(alias, monkeypatch):
+    """The search for similar names asks about modules, and loads none of them."""
+    import torch
+
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    for name in [name for name in sys.modules if name.startswith("lamina.utils.tensorboard")]:
+        monkeypatch.delitem(sys.modules, name)
+    sources._places.cache_clear()
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        torch.utils.no_such_name  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        torch.no_such_name  # noqa: B018

@@ -111,3 +111,36 @@ def test_what_is_left_out_says_what_to_use(alias):
     assert not hasattr(lamina, "complex32")
     with pytest.raises(NotImplementedError, match=r"x\.cfloat"):
         torch.ones(1).chalf()
+
+
+def test_sizes_that_are_known_are_numbers(alias):
+    import torch
+
+    assert (torch.sym_int(3.7), torch.sym_float(2), torch.sym_not(True)) == (3, 2.0, False)
+    assert (torch.sym_max(2, 3), torch.sym_min(2, 3.0), torch.sym_sum([1, 2])) == (3, 2.0, 3)
+    assert (torch.sym_ite(True, 1, 2), torch.sym_sqrt(4)) == (1, 2.0)
+    assert isinstance(torch.sym_min(2, 3.0), float)
+
+
+def test_the_module_of_a_device(alias):
+    import torch
+
+    assert torch.get_device_module("cpu") is torch.get_device_module()
+    with torch.cuda.simulate(1):
+        assert torch.get_device_module().device_count() == 1
+    with pytest.raises(RuntimeError, match="Invalid device"):
+        torch.get_device_module("meta")
+
+
+def test_a_mode_for_mapped_functions_that_index(alias):
+    import torch
+    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
+    x = torch.arange(6).reshape(2, 3)
+
+    def one(row, column):
+        return x[row, column]
+
+    with TransformGetItemToIndex():
+        found = torch.vmap(one)(torch.tensor([0, 1, 1]), torch.tensor([2, 0, 1]))
+    assert found.tolist() == [2, 3, 4]

@@ -14,10 +14,12 @@ from lamina.nn.registration import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from lamina.nn.state_dict import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX
 from lamina.nn.state_dict import _IncompatibleKeys
 
 __all__ = [
     "Module",
+    "_EXTRA_STATE_KEY_SUFFIX",
     "_IncompatibleKeys",
     "_addindent",
     "register_module_backward_hook",

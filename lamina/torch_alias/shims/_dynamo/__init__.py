@@ -25,6 +25,9 @@ __all__ = [
     "is_compiling",
     "list_backends",
     "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
     "reset",
 ]
 
@@ -40,3 +43,15 @@ def graph_break(msg: str = "") -> None:
 
 def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
     """Nothing: a new shape is recorded anew."""
+
+
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
+    """Nothing: a new shape is recorded anew."""
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Nothing: a program is made for one shape anyway."""
+
+
+def mark_static_address(t: Any, guard: bool = True) -> None:
+    """Nothing: a program is given its tensors' memory at each call."""

@@ -10,7 +10,7 @@ __all__ = ["TransformGetItemToIndex"]
 
 @final
 class TransformGetItemToIndex:
-    """Nothing: under Lamina's `vmap`, `x[i]` with a tensor `i` of one element takes that element."""
+    """Nothing: under Lamina's `vmap`, `x[i]` with a tensor of one element takes that element."""
 
     def __enter__(self) -> Self:
         return self
