@@ -35,6 +35,7 @@ from lamina.dtypes import (
     get_default_dtype, int8, int16, int16 as short, int32, int32 as int, int64, int64 as long,
     promote_types, set_default_dtype, uint8, uint16, uint32, uint64,
 )
+from lamina.errors.kinds import OutOfMemoryError
 from lamina.ops.broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to
 from lamina.ops.comparison import (
     allclose, eq, equal, ge, greater, greater_equal, gt, isclose, isfinite, isinf, isnan, isneginf,
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
         set_autocast_cache_enabled, set_autocast_cpu_dtype, set_autocast_cpu_enabled,
         set_autocast_dtype, set_autocast_enabled, set_autocast_gpu_dtype,
     )
+    from lamina.amp.grad_scaler import GradScaler
     from lamina.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
     )

@@ -64,7 +64,6 @@ _CHAPTERS: Final = {
     "lamina.compiler": "compile",
     "lamina.core.printing": "set_printoptions",
     "lamina.devices.thread_count": "get_num_threads set_num_threads",
-    "lamina.errors": "OutOfMemoryError",
     "lamina.explain": "summary why",
     "lamina.func": "vmap",
     "lamina.futures": "Future",
