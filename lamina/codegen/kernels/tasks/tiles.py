@@ -24,7 +24,7 @@ from lamina.codegen.llvm.ir import Block, Function, Lanes
 from lamina.codegen.llvm.machine import register_count
 
 PACKED_HEIGHTS: Final = {32: (12, 8, 4), 16: (6, 4)}
-SCATTERED_HEIGHTS: Final = {32: (8, 4), 16: (4,)}
+SCATTERED_HEIGHTS: Final = {32: (8, 4), 16: (6, 4)}
 """Heights of tiles, by how many vectors a machine has registers for.
 
 With a scattered left factor LLVM loads all numbers of a column first, which takes registers too.
@@ -146,15 +146,21 @@ def _write_rows(
     """Write one vector of each row, whose lanes lie side by side."""
     mask = first_lanes(block, count)
     step, rows, adds = (routine.parameter(name) for name in ("step", "rows", "adds"))
-    with routine.when(adds.compare("eq", 0)):
+    is_first, is_whole = adds.compare("eq", 0), count.compare("sge", block.width)
+
+    def each(write: Callable[[Address, Lanes], None]) -> None:
         for i, lanes in enumerate(column):
             with routine.when(rows.compare("sgt", i)):
-                (target + step * i).store_some(lanes, mask)
-    with routine.when(adds.compare("ne", 0)):
-        for i, lanes in enumerate(column):
-            with routine.when(rows.compare("sgt", i)):
-                at = target + step * i
-                at.store_some(at.load_some(kind, mask) + lanes, mask)
+                write(target + step * i, lanes)
+
+    with routine.when(is_first & is_whole):
+        each(lambda at, lanes: at.store(lanes))
+    with routine.when(is_first & (is_whole ^ True)):
+        each(lambda at, lanes: at.store_some(lanes, mask))
+    with routine.when((is_first ^ True) & is_whole):
+        each(lambda at, lanes: at.store(at.lanes(kind, block) + lanes))
+    with routine.when((is_first | is_whole) ^ True):
+        each(lambda at, lanes: at.store_some(at.load_some(kind, mask) + lanes, mask))
 
 
 def _write_lanes(
