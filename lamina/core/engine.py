@@ -225,23 +225,16 @@ def _pull_scattering(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Run a node whose gradient may stay scattered (see that file), and the next one too if so.
 
-    That is if nothing else adds to the gradient between them: no node that waits is newer than the
-    next one. Gives the node that ran last, and its gradients.
+    Gives the node that ran last, and its gradients.
     """
     following = node.next[0]
-    if (
-        not isinstance(following, OpNode)
-        or following in pending
-        or (heap and heap[0][0] < -following.stamp)
-        or not following.takes_scattered(gradient)
-    ):
-        return node, node.pull(raw, gradient)
-    scattered = node.scatter(gradient)
-    if scattered is None:
-        return node, node.pull(raw, gradient)
-    if not retain_graph:
-        node.release(place)
-    return following, following.pull_scattered(scattered)
+    if isinstance(following, OpNode) and following.takes_scattered(gradient, pending, heap):
+        scattered = node.scatter(gradient)
+        if scattered is not None:
+            if not retain_graph:
+                node.release(place)
+            return following, following.pull_scattered(scattered)
+    return node, node.pull(raw, gradient)
 
 
 def _deliver(

@@ -21,6 +21,7 @@ from lamina.core.accumulation import add_recorded_to_leaf, add_to_leaves
 from lamina.core.modes import state
 from lamina.core.node import Node, OutputEdge
 from lamina.core.op import raw, traced
+from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_BACKWARD
 from lamina.core.records import note_answer
 from lamina.core.saved import lift_saved
@@ -168,7 +169,7 @@ class GeneralRun:
             return
         if hooks is not None and hooks.before:
             parts = self._call_node_hooks(hooks.before, parts, None)
-        grads = self._pull(node, parts[0] if node.outputs == 1 else parts)
+        node, grads = self._pulled(node, parts[0] if node.outputs == 1 else parts)
         if not self.retain_graph:
             node.release(self.place)
         if state.anomaly and state.check_nan:
@@ -179,13 +180,40 @@ class GeneralRun:
             if edge is not None:
                 self._deliver(edge, gradient)
 
-    def _pull(self, node: Node, gradient: Any) -> Any:
+    def _pulled(self, node: Any, gradient: Any) -> tuple[Any, Any]:
+        """Run a node, and the next one too if the gradient between them may stay scattered.
+
+        Gives the one that ran last, and its gradients.
+        """
+        if node.can_scatter and self._may_scatter(node, gradient):
+            scattered = self._called(node, node.scatter, gradient)
+            if scattered is not None:
+                if not self.retain_graph:
+                    node.release(self.place)
+                node = node.next[0]
+                return node, self._called(node, node.pull_scattered, scattered)
+        return node, self._called(node, node.pull, self.F, gradient)
+
+    def _may_scatter(self, node: Any, gradient: Any) -> bool:
+        """Whether the gradient that a node gives may stay scattered: nobody asks to see it."""
+        following = node.next[0]
+        return (
+            isinstance(following, OpNode)
+            and following in self.runs
+            and following not in self.wanted
+            and node._hooks is None
+            and following._hooks is None
+            and not (self.create_graph or state.anomaly)
+            and following.takes_scattered(gradient, self.pending, self.heap)
+        )
+
+    def _called(self, node: Node, rule: Any, *given: Any) -> Any:
+        """What a node's rule gives."""
         restore = None if self.recorder is None else lift_saved(node, self.recorder)
-        pull = node.pull
         if state.clock is not None:
-            pull = state.clock.around(pull, node.name())
+            rule = state.clock.around(rule, node.name())
         try:
-            return pull(self.F, gradient)
+            return rule(*given)
         except NoValues as error:
             raise blame.rule_without_values(node, error, self.place) from None
         finally:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
-
-import numpy as np
+from collections.abc import Container, Sequence
+from typing import Any, NamedTuple
 
 from lamina import errors
 from lamina.core import blame
@@ -18,8 +17,6 @@ from lamina.core.tensor import (
     Tensor,
 )
 from lamina.core.versions import next_stamp
-
-ndarray: Final = np.ndarray
 
 
 class Context(NamedTuple):
@@ -103,23 +100,23 @@ class OpNode(Node):
         found: Scattered | None = rule(raw, g, *self._asked_for(raw, sources, {}))
         return found
 
-    def takes_scattered(self, g: Any) -> bool:
-        """Whether the node has a rule for a gradient like `g` that is scattered.
+    def takes_scattered(self, g: Any, pending: Container[Any], heap: Sequence[Any]) -> bool:
+        """Whether a pass may give the node a gradient like `g` scattered.
 
-        It is for plain arrays of the node's own dtype; what would raise is left to `pull`.
+        It has a rule for that, which is for its own dtype; nothing else adds to the gradient: it is
+        not pending, and nothing that is pending can lead to it, being older. Whatever would raise
+        is left to `pull`.
         """
-        if self.op.of_scattered is None or self.saved.__class__ is not tuple:
+        if self.op.of_scattered is None or self in pending or self.saved.__class__ is not tuple:
             return False
         kind = self.context.dtypes[0]
-        is_plain = g.__class__ is ndarray or isinstance(g, np.generic)
         return (
-            is_plain
-            and g.dtype is kind
+            not (heap and heap[0][0] < -self.stamp)
             and (kind is FLOAT32 or kind is FLOAT64)
+            and g is not None
+            and g.dtype is kind
             and all(
-                entry.__class__ is KeptResult
-                and entry.array.__class__ is ndarray
-                and entry.cell.changed_at <= self.stamp
+                entry.__class__ is KeptResult and entry.cell.changed_at <= self.stamp
                 for entry in self.saved
             )
         )

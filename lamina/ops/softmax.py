@@ -11,9 +11,11 @@ from lamina.codegen.fused import fused
 from lamina.core.arguments import takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import traced
+from lamina.core.promotion import as_array
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.scattered import Scattered
 from lamina.ops.choices import checked, refuse
+from lamina.ops.constants import constant_like
 from lamina.ops.indexing_rules import positions_along
 
 __all__ = ["log_softmax", "softmax", "softmin"]
@@ -85,13 +87,19 @@ def _log_softmax_of_scattered(F: Any, g: Scattered, out: Any, dim: int) -> Any:
     """The rule where all of a row's gradient is one number: once through memory, not four times."""
     values, index, axis = g
     if axis != dim % out.ndim:
-        dense = np.zeros_like(out)
-        np.put_along_axis(dense, index, values, axis)
-        return _log_softmax_rule(F, dense, out, dim)
-    made = np.ascontiguousarray(_shares(out, np.asarray(0 - values)))
+        return _log_softmax_rule(F, F.where(_is_named(out, index, axis), values, 0), out, dim)
+    made = _shares(out, as_array(0 - values))
+    if made.__class__ is not np.ndarray or not made.flags.c_contiguous:
+        return np.where(_is_named(out, index, axis), made + values, made)
     places = positions_along(made.shape, index.astype(np.int64, copy=False), axis)
     made.reshape(-1)[places] += values
     return made
+
+
+def _is_named(out: Any, index: Any, axis: int) -> Any:
+    """Which elements an index names along an axis."""
+    numbers = np.arange(out.shape[axis]).reshape((-1,) + (1,) * (out.ndim - 1 - axis))
+    return constant_like(index, numbers) == index
 
 
 def _samples(make: Make) -> list[Sample]:

@@ -36,8 +36,8 @@ def scores(*shape: int, dtype: Any = np.float32) -> Any:
 
 
 def whole(x: Any, loss: Any, gradient: Any = None) -> Any:
-    """The gradient by the general run, which makes all gradients whole."""
-    return torch.autograd.grad(loss, x, gradient)[0]
+    """The gradient by a pass that is recorded, which makes all gradients whole."""
+    return torch.autograd.grad(loss, x, gradient, create_graph=True)[0].detach()
 
 
 sizes = st.lists(st.integers(1, 4), min_size=0, max_size=2)
@@ -171,3 +171,50 @@ def test_rows_that_are_all_ignored_have_gradients_of_zero() -> None:
         x = scores(*shape)
         functional.cross_entropy(x, torch.tensor(target), ignore_index=1).backward()
         assert str(x.grad.tolist()) == str(np.zeros(shape).tolist())  # no negative zeros
+
+
+def test_hooks_on_the_logarithms_see_whole_gradients(crossings: list[str]) -> None:
+    x, target, seen = scores(2, 3), torch.tensor([1, 2]), list[Any]()
+    logs = functional.log_softmax(x, 1)
+    logs.register_hook(lambda g: seen.append(g))
+    functional.nll_loss(logs, target).backward()
+    assert crossings == []
+    assert seen[0].tolist() == [[0, -0.5, 0], [0, 0, -0.5]]
+    other = functional.log_softmax(x, 1)
+    other.retain_grad()
+    functional.nll_loss(other, target, reduction="sum").backward()
+    assert crossings == []
+    assert other.grad.tolist() == [[0, -1, 0], [0, 0, -1]]
+
+
+def test_a_pass_to_chosen_tensors_takes_it_too(crossings: list[str]) -> None:
+    x, target = scores(3, 4), torch.tensor([1, 2, 3])
+    expected = whole(x, functional.cross_entropy(x, target))
+    (found,) = torch.autograd.grad(functional.cross_entropy(x, target), x)
+    assert crossings == ["LogSoftmaxBackward0"]
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6, atol=1e-7)
+    logs = functional.log_softmax(x, 1)
+    (found,) = torch.autograd.grad(functional.nll_loss(logs, target), logs)
+    assert found.tolist()[0] == pytest.approx([0, -1 / 3, 0, 0])
+
+
+def test_gradients_of_samples_at_once() -> None:
+    rows, targets = (
+        scores(4, 3, 5).detach(),
+        torch.tensor([[0, 1, 4], [2, 2, 2], [3, 0, 1], [4, 4, 0]]),
+    )
+    found = torch.func.vmap(torch.func.grad(functional.cross_entropy))(rows, targets)
+    for row, target, gradient in zip(rows, targets, found, strict=True):
+        row = row.clone().requires_grad_()
+        expected = whole(row, functional.cross_entropy(row, target))
+        np.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-6, atol=1e-7)
+
+
+def test_on_another_device() -> None:
+    x, target = scores(3, 4), torch.tensor([1, 2, 3])
+    functional.cross_entropy(x, target).backward()
+    with torch.cuda.simulate():
+        there = x.detach().to("cuda").requires_grad_()
+        functional.cross_entropy(there, target.to("cuda")).backward()
+        found = there.grad.cpu().numpy()
+    np.testing.assert_allclose(found, x.grad.numpy(), rtol=1e-6, atol=1e-7)

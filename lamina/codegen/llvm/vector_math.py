@@ -25,6 +25,12 @@ _EXP = {
                2.7557255400206422e-06, 2.75572736431103e-07, 2.5105217004720745e-08,
                2.0914686968086876e-09),
 }  # fmt: skip
+# e^r itself needs one coefficient less.
+_E_TO = {
+    "float": (1.0, 1.0, 0.5, 0.1666657666612022, 0.04166655421298451, 0.00836323288363423,
+              0.0013926250831437167),
+    "double": (1.0, 1.0, *_EXP["double"]),
+}  # fmt: skip
 # ln 2 as the sum of a part with few bits, so that small multiples of it are exact, and the rest.
 _LN2 = {
     "float": (0.693145751953125, 1.428606765330187e-06),
@@ -121,7 +127,7 @@ def exp2_of_two(x: Lanes, low: Lanes) -> Lanes:
 
 def _raised(n: Lanes, r: Lanes, x: Lanes) -> Lanes:
     """2^n e^r; not a number where x is none."""
-    return _scaled((r * r).fma(polynomial(r, _EXP[x.kind]), r) + 1.0, n, x)
+    return _scaled(polynomial(r, _E_TO[x.kind]), n, x)
 
 
 def _scaled(value: Lanes, n: Lanes, x: Lanes) -> Lanes:
@@ -137,7 +143,7 @@ def _scaled(value: Lanes, n: Lanes, x: Lanes) -> Lanes:
 def exp_of_normal(x: Lanes, precision: str) -> Lanes:
     """e^x, as exact as numbers of a kind, where neither x nor the result is out of its range."""
     n, r = _reduced_exponent(x)
-    value = (r * r).fma(polynomial(r, _EXP[precision]), r) + 1.0
+    value = polynomial(r, _E_TO[precision])
     if scaling.is_instruction(value):
         return scaling.scaled(value, n)
     return value * _power_of_two(n.convert("fptosi", _BITS[x.kind][0]), x.kind)
