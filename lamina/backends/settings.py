@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from lamina.core.warning import warn
 from lamina.errors import ArgumentTypeError, InvalidArgument
 
@@ -21,13 +23,16 @@ __all__ = [
 ]
 
 _PRECISIONS = ("highest", "high", "medium")
-_precision = ["highest"]
-_kept = {"mode": 0, "interop_threads": 1, "warn_always": 0}
+kept_settings: Final[dict[str, Any]] = {
+    "precision": "highest", "mode": 0, "interop_threads": 1, "warn_always": 0,
+}  # fmt: skip
+"""What was set; programs that are compiled watch what they ask for."""
 
 
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told; "highest" at first."""
-    return _precision[-1]
+    precision: str = kept_settings["precision"]
+    return precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -44,7 +49,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     'high'
     """
     if precision in _PRECISIONS:
-        _precision[:] = [precision]
+        kept_settings["precision"] = precision
         return
     warn(
         f"{precision} is not one of 'highest', 'high', or 'medium'; "
@@ -54,22 +59,23 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for results that do not change from run to run, which Lamina's never do."""
-    _kept["mode"] = (1 if warn_only else 2) if mode else 0
+    kept_settings["mode"] = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether `use_deterministic_algorithms(True)` was called."""
-    return _kept["mode"] != 0
+    return bool(kept_settings["mode"] != 0)
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether `use_deterministic_algorithms(True, warn_only=True)` was called."""
-    return _kept["mode"] == 1
+    return bool(kept_settings["mode"] == 1)
 
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2: nothing asked, a warning asked, an error asked."""
-    return _kept["mode"]
+    mode: int = kept_settings["mode"]
+    return mode
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -88,12 +94,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise InvalidArgument(
             f"invalid value of debug_mode, expected {allowed}, but got {debug_mode}"
         )
-    _kept["mode"] = names[debug_mode]
+    kept_settings["mode"] = names[debug_mode]
 
 
 def get_num_interop_threads() -> int:
     """What `set_num_interop_threads` was told; operations run one after another."""
-    return _kept["interop_threads"]
+    number: int = kept_settings["interop_threads"]
+    return number
 
 
 def set_num_interop_threads(number: int) -> None:
@@ -104,7 +111,7 @@ def set_num_interop_threads(number: int) -> None:
     """
     if number < 1:
         raise InvalidArgument("set_num_interop_threads expects a positive integer")
-    _kept["interop_threads"] = number
+    kept_settings["interop_threads"] = number
 
 
 def set_flush_denormal(mode: bool) -> bool:
@@ -114,9 +121,9 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def is_warn_always_enabled() -> bool:
     """Whether `set_warn_always(True)` was called."""
-    return bool(_kept["warn_always"])
+    return bool(kept_settings["warn_always"])
 
 
 def set_warn_always(b: bool, /) -> None:
     """Keep a wish; which warnings are shown again, Python's `warnings` filters decide."""
-    _kept["warn_always"] = int(b)
+    kept_settings["warn_always"] = int(b)

@@ -112,7 +112,9 @@ def record_call(
         with_settings: Whether numbers of optimizers become inputs.
         may_set_gradients: Whether a first `.grad` is accepted.
     """
-    outside = Outside()
+    if reach.iterator is not None:
+        return Refusal(f"it may take the next item of {reach.iterator}, which cannot be put back")
+    outside = Outside(reach.streams)
     existing = Existing([*tensors, *(tensor for tensor, _ in reach.tensors.values())])
     symbols = _lift_settings(reach) if with_settings else {}
     start = next_stamp()
@@ -213,6 +215,9 @@ class _Reading:
         known = [tensor for tensor in owners if id(tensor) in self.reach.tensors]
         for tensor in [*known, *owners]:
             return sources.Reached(tensor, self._name(tensor))
+        for held, name in self.reach.arrays:
+            if (array is held or array.base is held) and isinstance(array, np.ndarray):
+                return sources.Memory(array, name)
         return None
 
     def _name(self, tensor: Tensor) -> str:

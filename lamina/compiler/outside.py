@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
+
+import numpy as np
 
 from lamina.core.modes import door, state
 from lamina.ops.random import default_generator
 
 
 @final
-class _Stream(NamedTuple):
+class Stream(NamedTuple):
     """A source of random numbers: what it is called, how to read its state and set it."""
 
     name: str
@@ -19,26 +21,38 @@ class _Stream(NamedTuple):
     put: Callable[[Any], Any]
 
 
-def _streams() -> list[_Stream]:
+def stream_of(generator: Any, name: str) -> Stream:
+    """A generator of Python's or NumPy's as a stream."""
+    if isinstance(generator, np.random.Generator):
+        bits = generator.bit_generator
+        return Stream(name, lambda: bits.state, lambda state: setattr(bits, "state", state))
+    if isinstance(generator, np.random.RandomState):
+        return Stream(name, generator.get_state, generator.set_state)
+    return Stream(name, generator.getstate, generator.setstate)
+
+
+def _streams() -> list[Stream]:
     own = default_generator.stream
-    found = [
-        _Stream("the generator (a seed was set, or it was read)", own.get_state, own.set_state)
-    ]
+    found = [Stream("the generator (a seed was set, or it was read)", own.get_state, own.set_state)]
     random: Any = sys.modules.get("random")
     if random is not None:
-        found.append(_Stream("Python's `random`", random.getstate, random.setstate))
+        found.append(Stream("Python's `random`", random.getstate, random.setstate))
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random is not None:
-        found.append(_Stream("`numpy.random`", numpy_random.get_state, numpy_random.set_state))
+        found.append(Stream("`numpy.random`", numpy_random.get_state, numpy_random.set_state))
     return found
 
 
 @final
 class Outside:
-    """The state of all generators, and the modes, as they are now."""
+    """The state of all generators, and the modes, as they are now.
 
-    def __init__(self) -> None:
-        self._streams = [(stream, stream.read()) for stream in _streams()]
+    Args:
+        more: Generators that only the captured function knows.
+    """
+
+    def __init__(self, more: Sequence[Stream] = ()) -> None:
+        self._streams = [(stream, stream.read()) for stream in (*_streams(), *more)]
         self._grad_enabled = state.grad_enabled
         self._reason = state.off_reason
 
@@ -59,6 +73,8 @@ class Outside:
 
 
 def _equal(x: Any, y: Any) -> bool:
+    if isinstance(x, dict) and isinstance(y, dict):
+        return x.keys() == y.keys() and all(_equal(x[key], y[key]) for key in x)
     if isinstance(x, tuple) and isinstance(y, tuple):
         return len(x) == len(y) and all(map(_equal, x, y))
     if hasattr(x, "tobytes") and hasattr(y, "tobytes"):

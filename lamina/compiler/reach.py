@@ -2,76 +2,118 @@
 
 A program is made by running the function once, so it holds only as long as all else that the
 function reads is the same: attributes of modules, settings of optimizers, variables in closures,
-globals. They are found by walking from the function and its arguments, and watched by identity,
-which takes about 20 ns for each. Objects behind what cannot be walked (iterators, objects written
-in C, `time.time()`) are not seen.
+globals, the user's classes and modules. They are found by walking from the function and its
+arguments, and watched by identity, which takes about 20 ns for each; small arrays of NumPy by
+their values. Objects behind what cannot be walked (iterators, objects written in C, `time.time()`,
+large arrays that are read without a tensor) are not seen.
 """
 
 from __future__ import annotations
 
+import array
+import contextvars
 import functools
 import inspect
+import random
+import sys
 import types
-from collections.abc import Iterable
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, final
 
-from lamina.compiler.watching import ABSENT, PLAIN, Glance, Watched
-from lamina.core.hooks import Hooks, Registry
+import numpy as np
+
+from lamina.compiler.containers import Containers
+from lamina.compiler.named import SETTINGS, Named, is_library
+from lamina.compiler.outside import Stream, stream_of
+from lamina.compiler.watching import PLAIN
+from lamina.core.hooks import Hooks
 from lamina.core.positions import internal_files
 from lamina.core.tensor import Tensor
+from lamina.nn.hooks import EVERYWHERE
 from lamina.nn.module import Module
-from lamina.optim.optimizer import Optimizer
+from lamina.nn.registration import ON_REGISTRATION
+from lamina.ops.random import default_generator
+from lamina.optim.optimizer import STEP_POST_HOOKS, STEP_PRE_HOOKS, Optimizer
 
 MOST_OBJECTS: Final = 20_000
 _SETTINGS_READ_AT_RUN: Final = ("lr",)
 _CHILDREN: Final = ("_parameters", "_buffers", "_modules")
+_OF_OPTIMIZERS: Final = ("param_groups", "state")
+_HOOKS_OF_OPTIMIZERS: Final = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
 _INTERNALS: Final = frozenset(vars(Module())) - {"training"}
 
 
 @final
-class Reach:
+class Reach(Containers):
     """All that was found from some roots.
 
     Attributes:
-        watched: The containers with the state that is guarded.
         tensors: The tensors by id, each with the name under which it was found.
         settings: (dict, key, name) of numbers that programs read when they run.
         optimized: The parameters of optimizers, for which it matters whether they have gradients.
+        arrays: The arrays of NumPy, each with its name.
+        streams: The sources of random numbers, beside those that everybody shares.
     """
 
     def __init__(self) -> None:
-        self.watched: list[Watched] = []
+        super().__init__()
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.settings: list[tuple[dict[str, Any], str, str]] = []
         self.optimized: list[Tensor] = []
-        self._glance = Glance()
-        self._seen: set[int] = set()
-        self._keep: list[Any] = []
+        self.arrays: list[tuple[np.ndarray[Any, Any], str]] = []
+        self.streams: list[Stream] = []
+        self._iterators: list[str] = []
+        self._named = Named()
         self._stack: list[tuple[Any, str]] = []
 
     def walk(self, roots: Iterable[tuple[Any, str]]) -> Reach:
         """Find all that leads from the roots."""
         self._stack = list(roots)[::-1]
-        while self._stack and len(self._seen) < MOST_OBJECTS:
-            value, name = self._stack.pop()
-            if isinstance(value, PLAIN) or id(value) in self._seen:
-                continue
-            self._seen.add(id(value))
-            self._keep.append(value)
-            self._visit(value, name)
-        self._glance.take()
+        for registry in (EVERYWHERE, ON_REGISTRATION, STEP_PRE_HOOKS, STEP_POST_HOOKS):
+            self._registry(registry, "the hooks on all modules and optimizers")
+        while self._stack:
+            self._drain()
+            for owner, keys, name in self._named.entries():
+                self.attributes(owner, keys, name)
+        read = {id(SETTINGS[key][0]): SETTINGS[key] for key in self._named.names if key in SETTINGS}
+        for mapping, name in read.values():
+            self.mapping(mapping, name, "[{!r}]")
+        if "initial_seed" in self._named.names:
+            read_seed, set_seed = default_generator.initial_seed, default_generator.manual_seed
+            self.reading(read_seed, set_seed, "the seed")
+        self.glance.take()
         return self
+
+    def _drain(self) -> None:
+        """Visit what was found, and all that leads from there."""
+        while self._stack and len(self.seen) < MOST_OBJECTS:
+            value, name = self._stack.pop()
+            if not isinstance(value, PLAIN) and id(value) not in self.seen:
+                self.keep(value)
+                self._visit(value, name)
+        self._stack.clear()
+
+    def push(self, *found: tuple[Any, str]) -> None:
+        """Have objects visited, each with the name under which it was found."""
+        self._stack += found[::-1]
+
+    @property
+    def iterator(self) -> str | None:
+        """The name of an iterator from which the function may take what cannot be put back."""
+        return self._iterators[0] if self._iterators and "next" in self._named.names else None
 
     def watch_settings(self) -> None:
         """Guard the numbers that programs would read when they run, too."""
         for group, key, name in self.settings:
-            self._entries(group, [key], name.rpartition("[")[0], "[{!r}]")
+            self.entries(group, [key], name.rpartition("[")[0], "[{!r}]")
         self.settings = []
-        self._glance.take()
+        self.glance.take()
 
     def changed(self) -> str | None:
         """What is no longer as it was, in words; None if all is the same."""
-        if self._glance.is_same():
+        if self.glance.is_same():
             return None
         return self.changed_anywhere()
 
@@ -80,7 +122,7 @@ class Reach:
         for watched in self.watched:
             if not watched.is_same():
                 return watched.difference()
-        self._glance.take()
+        self.glance.take()
         return None
 
     def restore(self) -> None:
@@ -92,101 +134,103 @@ class Reach:
 
     def _visit(self, value: Any, name: str) -> None:
         if isinstance(value, Tensor):
-            self.tensors[id(value)] = value, name
-            if value._hooks is not None:
-                self._hooks(value._hooks, name)
+            self._tensor(value, name)
         elif isinstance(value, Optimizer):
             self._optimizer(value, name)
         elif isinstance(value, types.FunctionType):
             self._function(value, name)
         elif isinstance(value, types.MethodType):
-            self._push((value.__self__, f"{name}.__self__"), (value.__func__, name))
+            self.push((value.__self__, f"{name}.__self__"), (value.__func__, name))
         elif isinstance(value, functools.partial):
-            self._push((value.func, name), (value.args, name), (value.keywords, name))
-        elif isinstance(value, dict):
-            self._dict(value, name, "[{!r}]")
-        elif isinstance(value, list):
-            self._list(value, name)
-        elif isinstance(value, tuple):
-            self._push(*((item, f"{name}[{k}]") for k, item in enumerate(value)))
+            self.push((value.func, name), (value.args, name), (value.keywords, name))
+        elif isinstance(value, dict | list | deque | set):
+            self._container(value, name)
+        elif isinstance(value, tuple | frozenset):
+            self.push(*((item, f"{name}[{k}]") for k, item in enumerate(value)))
         elif isinstance(value, Module):
             self._module(value, name)
-        elif not isinstance(value, type | types.ModuleType) and _is_walked(value):
-            self._dict(value.__dict__, name, ".{}")
+        elif isinstance(value, type | types.ModuleType):
+            self._named.add(value, name)
+        elif not self._wrapper(value, name) and _is_walked(value):
+            self._instance(value, name)
 
-    def _push(self, *found: tuple[Any, str]) -> None:
-        self._stack += found[::-1]
+    def _wrapper(self, value: Any, name: str) -> bool:
+        """What stands for something else, or holds plain numbers; False if it does not."""
+        if isinstance(value, np.ndarray | bytearray | array.array):
+            self.numbers(value, name)
+            if isinstance(value, np.ndarray):
+                self.arrays.append((value, name))
+        elif isinstance(value, property):
+            self.push((value.fget, name))
+        elif isinstance(value, staticmethod | classmethod):
+            self.push((value.__func__, name))
+        elif isinstance(value, functools.cached_property):
+            self.push((value.func, name))
+        elif isinstance(value, weakref.ref):
+            self.push((value(), name))
+        elif isinstance(value, random.Random | np.random.Generator | np.random.RandomState):
+            self.streams.append(stream_of(value, name))
+        elif isinstance(value, Iterator):
+            self._iterators.append(name)
+        elif isinstance(value, contextvars.ContextVar):
+            self.reading(functools.partial(value.get, None), value.set, name)
+        else:
+            return False
+        return True
+
+    def _container(self, value: Any, name: str) -> None:
+        if isinstance(value, dict):
+            self.mapping(value, name, "[{!r}]", with_keys=True)
+        elif isinstance(value, set):
+            self.elements(value, name)
+        else:
+            self.sequence(value, name)
+        if not is_library(type(value).__module__):
+            self._instance(value, name)
+
+    def _instance(self, value: Any, name: str) -> None:
+        """An object of a class of the user's: its attributes, and the class."""
+        self._named.add(type(value), type(value).__name__)
+        if isinstance(getattr(value, "__dict__", None), dict):
+            self.mapping(value.__dict__, name, ".{}")
+        slots = [key for kind in type(value).__mro__ for key in _slots_of(kind)]
+        if slots:
+            self.attributes(value, slots, name)
+
+    def _tensor(self, tensor: Tensor, name: str) -> None:
+        self.tensors[id(tensor)] = tensor, name
+        if tensor._hooks is not None:
+            self._hooks(tensor._hooks, name)
+        if tensor.__dict__:
+            self._named.add(tensor, name)
 
     def _module(self, module: Module, name: str) -> None:
         """A module's own attributes; of what every module has, only that nothing comes in."""
         own = module.__dict__
-        self._dict(own, name, ".{}", glance=False)
-        self._glance.at_length(own)
+        self._named.add(type(module), type(module).__name__)
+        self.kind(module, name)
+        for key in _INTERNALS:
+            if isinstance(own.get(key), dict):
+                self.mapping(own[key], f"{name}.{key}", "[{!r}]")
+        self.mapping(own, name, ".{}", glance=False)
+        self.glance.at_length(own)
         for key, value in own.items():
             if key not in _INTERNALS:
-                self._glance.at_entry(own, key)
+                self.glance.at_entry(own, key)
             elif key in _CHILDREN:
-                self._push(*((child, f"{name}.{own_name}") for own_name, child in value.items()))
+                self.push(*((child, f"{name}.{own_name}") for own_name, child in value.items()))
             elif hasattr(value, "__len__"):
-                self._glance.at_length(value)
+                self.glance.at_length(value)
 
     def _hooks(self, hooks: Hooks, name: str) -> None:
         """Hooks are called while capturing: what they change must be seen."""
         for registry in (*hooks.tensor.values(), hooks.before, hooks.after, hooks.post_accumulate):
-            self._glance.at_all(registry)
-            self._push(*((hook, f"a hook on {name}") for hook in registry.values()))
+            self.glance.at_all(registry)
+            self.push(*((hook, f"a hook on {name}") for hook in registry.values()))
 
-    def _dict(self, mapping: dict[Any, Any], name: str, form: str, *, glance: bool = True) -> None:
-        if not all(isinstance(key, str | int | Tensor) for key in mapping):
-            return
-        is_registry = isinstance(mapping, Registry)  # of a module, which looks at their number
-        if glance and not is_registry:
-            self._glance.at_all(mapping)
-        names = [form.format("tensor" if isinstance(k, Tensor) else k) for k in mapping]
-        keys = list(mapping)
-
-        def put(values: list[Any]) -> None:
-            mapping.clear()
-            mapping.update(zip(keys, values, strict=True))
-
-        self.watched.append(Watched(name, names, mapping.values, put))
-        self._seen.add(id(mapping))
-        self._keep.append(mapping)
-        self._push(
-            *(
-                (item, "a hook" if is_registry else name + part)
-                for item, part in zip(mapping.values(), names, strict=True)
-            )
-        )
-
-    def _entries(self, mapping: dict[Any, Any], keys: list[Any], name: str, form: str) -> None:
-        """Watch some entries of a dict."""
-
-        def read() -> list[Any]:
-            return [mapping.get(key, ABSENT) for key in keys]
-
-        def put(values: list[Any]) -> None:
-            for key, value in zip(keys, values, strict=True):
-                if value is ABSENT:
-                    mapping.pop(key, None)
-                else:
-                    mapping[key] = value
-
-        for key in keys:
-            if key in mapping:
-                self._glance.at_entry(mapping, key)
-        if keys:
-            self.watched.append(Watched(name, [form.format(key) for key in keys], read, put))
-        self._push(*((mapping.get(key), name + form.format(key)) for key in keys))
-
-    def _list(self, items: list[Any], name: str) -> None:
-        def put(values: list[Any]) -> None:
-            items[:] = values
-
-        self._glance.at_all(items)
-        names = [f"[{k}]" for k in range(len(items))]
-        self.watched.append(Watched(name, names, lambda: items, put))
-        self._push(*((item, f"{name}[{k}]") for k, item in enumerate(items)))
+    def _registry(self, registry: Any, name: str) -> None:
+        self.glance.at_all(registry)
+        self.mapping(registry, name, "[{}]")
 
     def _optimizer(self, optimizer: Optimizer, name: str) -> None:
         for k, group in enumerate(optimizer.param_groups):
@@ -194,70 +238,59 @@ class Reach:
             place = f"{name}.param_groups[{k}]"
             at_run = [key for key in _SETTINGS_READ_AT_RUN if type(group.get(key)) in (float, int)]
             self.settings += [(group, key, f"{place}[{key!r}]") for key in at_run]
-            self._entries(group, [k for k in group if k not in at_run], place, "[{!r}]")
-            self._seen.add(id(group))
-        self._list(optimizer.param_groups, f"{name}.param_groups")
-        self._seen.add(id(optimizer.param_groups))
-        self._dict(optimizer.state, f"{name}.state", "[{}]")
+            self.entries(group, [k for k in group if k not in at_run], place, "[{!r}]")
+            self.seen.add(id(group))
+        self._named.add(type(optimizer), type(optimizer).__name__)
+        self._named.add(optimizer, name)
+        own = optimizer.__dict__
+        self.entries(own, [key for key in _OF_OPTIMIZERS if key in own], name, ".{}")
+        for key in _HOOKS_OF_OPTIMIZERS:
+            if key in own:
+                self._registry(own[key], f"{name}.{key}")
+        self.sequence(optimizer.param_groups, f"{name}.param_groups")
+        self.seen.add(id(optimizer.param_groups))
+        self.mapping(optimizer.state, f"{name}.state", "[{}]")
+        for known in optimizer.state.values():
+            if isinstance(known, dict):
+                self.mapping(known, f"{name}.state[...]", "[{!r}]")
 
     def _function(self, function: types.FunctionType, name: str) -> None:
         code = function.__code__
-        if code.co_filename in internal_files:
+        home = function.__globals__.get("__name__", "")
+        is_internal = code.co_filename in internal_files or is_library(home)
+        if is_internal:
             wrapped = getattr(function, "__wrapped__", None)
             if wrapped is not None:
-                self._push((wrapped, name))
+                self.push((wrapped, name))
             if function.__closure__ is None:
                 return
         for cell, variable in zip(function.__closure__ or (), code.co_freevars, strict=True):
-            self._cell(cell, variable)
-        self._push((function.__defaults__, name), (function.__kwdefaults__, name))
-        if code.co_filename in internal_files:
+            self.cell(cell, variable)
+        self.push((function.__defaults__, name), (function.__kwdefaults__, name))
+        if is_internal:
             return
-        used = _names_used(code)
+        self.function(function, name)
+        if function.__dict__:
+            self.mapping(function.__dict__, name, ".{}")
         known = function.__globals__
-        self._entries(known, [n for n in used if n in known], "", "{}")
-        for variable in used:
-            module = known.get(variable)
-            if isinstance(module, types.ModuleType) and not _is_library(module):
-                inside = [n for n in used if isinstance(vars(module).get(n, ABSENT), PLAIN)]
-                self._entries(vars(module), inside, f"{variable}", ".{}")
-
-    def _cell(self, cell: types.CellType, name: str) -> None:
-        def read() -> list[Any]:
-            try:
-                return [cell.cell_contents]
-            except ValueError:  # not assigned yet
-                return [ABSENT]
-
-        def put(values: list[Any]) -> None:
-            if values[0] is not ABSENT:
-                cell.cell_contents = values[0]
-
-        if read()[0] is not ABSENT:
-            self._glance.at_cell(cell)
-        self.watched.append(Watched(name, [""], read, put))
-        self._push((read()[0], name))
+        used = self._named.read(code)
+        self.entries(known, [key for key in used if key in known], "", "{}")
+        inside = [key for key in used if key not in known and key in sys.modules]
+        self.push(*((sys.modules[key], key) for key in inside))  # imported by the function
 
 
-def _names_used(code: types.CodeType) -> list[str]:
-    """The global names and attributes that a function's code, and code inside it, mentions."""
-    names = dict.fromkeys(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.update(dict.fromkeys(_names_used(constant)))
-    return list(names)
-
-
-def _is_library(module: types.ModuleType) -> bool:
-    top = module.__name__.split(".")[0]
-    return top in ("lamina", "numpy", "math", "torch")
+def _slots_of(kind: type) -> list[str]:
+    """The attributes that a class of the user's keeps in slots."""
+    slots = vars(kind).get("__slots__", ())
+    if is_library(kind.__module__ or "") or isinstance(slots, str):
+        return [slots] if isinstance(slots, str) and slots else []
+    return [key for key in slots if key[:2] != "__"]
 
 
 def _is_walked(value: Any) -> bool:
     """Whether an object's attributes are state that a program may depend on."""
     kind = type(value)
-    module = kind.__module__ or ""
-    top = module.split(".")[0]
+    top = (kind.__module__ or "").partition(".")[0]
     if top in ("lamina", "numpy", "builtins", "torch") or inspect.isbuiltin(value):
         return False
-    return isinstance(getattr(value, "__dict__", None), dict)
+    return isinstance(getattr(value, "__dict__", None), dict) or any(map(_slots_of, kind.__mro__))

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lamina.core.tensor import Tensor
+from lamina.core.tensor import Tensor, wrap
 
 
 class Source(ABC):
@@ -83,6 +83,22 @@ class Gradient(Source):
     def tensor(self, tensors: Sequence[Tensor]) -> Tensor | None:
         grad: Tensor | None = self._owner._grad
         return grad
+
+
+@final
+class Memory(Source):
+    """An array of NumPy's that exists outside, or a part of one, whatever values it has."""
+
+    def __init__(self, array: Any, name: str) -> None:
+        self._array = array
+        self._tensor = wrap(array, None)
+        self.name = name
+
+    def array(self, tensors: Sequence[Tensor]) -> Any:
+        return self._array
+
+    def tensor(self, tensors: Sequence[Tensor]) -> Tensor | None:
+        return self._tensor
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
 from itertools import chain, compress
 from operator import is_, not_
@@ -67,8 +68,10 @@ class Watched:
         return f"{self.name} changed"
 
     def restore(self) -> None:
-        """Put back what it held."""
-        self._put(self.values)
+        """Put back what it held, if it holds anything else."""
+        now = list(self._read())
+        if len(now) != len(self.values) or not all(map(is_, now, self.values)):
+            self._put(self.values)
 
 
 def _short(value: Any) -> str:
@@ -91,17 +94,30 @@ class Glance:
         self._cells: list[Any] = []
         self._empty: list[Any] = []
         self._empty_registries: list[Any] = []
+        self._keyed: list[dict[Any, Any]] = []
         self._lengths: list[tuple[Any, int]] = []
         self._views: list[Any] = []
         self._values: list[Any] = []
         self._entries: list[tuple[Any, Any, Any]] = []
         self._contents: list[tuple[Any, Any]] = []
         self._changes_seen = 0
+        self._owners: list[tuple[Any, str]] = []
+        self._attributes: list[tuple[Any, str, Any]] = []
+        self._functions: list[types.FunctionType] = []
+        self._codes: list[tuple[types.FunctionType, Any, Any]] = []
+        self._instances: list[Any] = []
+        self._kinds: list[type] = []
+        self._readers: list[Callable[[], Any]] = []
+        self._read: list[tuple[Callable[[], Any], Any]] = []
 
     def at_all(self, container: dict[Any, Any] | list[Any]) -> None:
         """Look at all entries of a dict or a list."""
         self._sized.append(container)
         self._whole.append(container)
+
+    def at_keys(self, mapping: dict[Any, Any]) -> None:
+        """Look at the keys of a dict, too."""
+        self._keyed.append(mapping)
 
     def at_length(self, container: Any) -> None:
         """Look at how many entries there are."""
@@ -114,6 +130,22 @@ class Glance:
     def at_cell(self, cell: Any) -> None:
         """Look at a variable of a closure."""
         self._cells.append(cell)
+
+    def at_attribute(self, owner: Any, name: str) -> None:
+        """Look at one attribute of an object."""
+        self._owners.append((owner, name))
+
+    def at_function(self, function: types.FunctionType) -> None:
+        """Look at the code of a function, and its default values."""
+        self._functions.append(function)
+
+    def at_kind(self, value: Any) -> None:
+        """Look at the class of an object."""
+        self._instances.append(value)
+
+    def at_reading(self, read: Callable[[], Any]) -> None:
+        """Look at what a function gives, whatever objects that consists of."""
+        self._readers.append(read)
 
     def take(self) -> None:
         """Remember how everything is now.
@@ -130,9 +162,14 @@ class Glance:
         self._lengths = [(each, len(each)) for each in compress(self._sized, map(not_, is_empty))]
         filled = [each for each in self._whole if each]
         self._views = [each.values() if isinstance(each, dict) else each for each in filled]
+        self._views += self._keyed
         self._values = list(chain.from_iterable(self._views))
         self._entries = [(mapping, key, mapping[key]) for mapping, key in self._at]
         self._contents = [(cell, cell.cell_contents) for cell in self._cells]
+        self._attributes = [(each, name, getattr(each, name)) for each, name in self._owners]
+        self._codes = [(each, each.__code__, each.__defaults__) for each in self._functions]
+        self._kinds = list(map(type, self._instances))
+        self._read = [(read, read()) for read in self._readers]
 
     def is_same(self) -> bool:
         """Whether everything is as it was when last remembered."""
@@ -152,9 +189,17 @@ class Glance:
             for cell, value in self._contents:
                 if cell.cell_contents is not value:
                     return False
-        except (KeyError, ValueError):  # an entry, or a variable's value, is gone
+            for owner, name, value in self._attributes:
+                if getattr(owner, name) is not value:
+                    return False
+        except (KeyError, ValueError, AttributeError):  # an entry or a variable's value is gone
             return False
-        return True
+        for function, code, defaults in self._codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+        if not all(map(is_, map(type, self._instances), self._kinds)):
+            return False
+        return all(read() == value for read, value in self._read)
 
     def _are_still_empty(self) -> bool:
         seen = registries.changes

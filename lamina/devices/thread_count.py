@@ -16,7 +16,8 @@ import numpy as np
 from lamina.errors import InvalidThreadCount
 
 _observers: Final[list[Callable[[], None]]] = []
-_setting: Final[dict[str, int]] = {}
+kept_count: Final[dict[str, int]] = {}
+"""How many threads were asked for, if any number was."""
 
 
 @functools.cache
@@ -33,7 +34,7 @@ def get_num_threads() -> int:
     >>> lamina.get_num_threads() >= 1
     True
     """
-    return _setting.get("threads") or capacity()
+    return kept_count.get("threads") or capacity()
 
 
 def set_num_threads(count: int) -> None:
@@ -47,7 +48,7 @@ def set_num_threads(count: int) -> None:
             f"set_num_threads expects a positive integer, and got {count!r}",
             help=["write `set_num_threads(1)`, or how many cores you want to use"],
         )
-    _setting["threads"] = count
+    kept_count["threads"] = count
     blas_alone.set_after(min(count, capacity()))
     for changed in _observers:
         changed()

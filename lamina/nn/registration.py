@@ -18,12 +18,12 @@ __all__ = [
 ]
 
 # id -> (what is registered, hook). One dict of all kinds: mostly it is empty, and nothing is asked.
-_HOOKS: Final[Any] = Registry()
+ON_REGISTRATION: Final[Any] = Registry()
 
 
 def _add(kind: str, hook: Callable[..., Any]) -> RemovableHandle:
-    handle = RemovableHandle(_HOOKS)
-    _HOOKS[handle.id] = (kind, hook)
+    handle = RemovableHandle(ON_REGISTRATION)
+    ON_REGISTRATION[handle.id] = (kind, hook)
     return handle
 
 
@@ -53,7 +53,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 def registered(kind: str, module: Module, name: str, value: Any) -> Any:
     """What a module takes for `value`, after all hooks on that kind have seen it."""
-    for its_kind, hook in list(_HOOKS.values()):
+    for its_kind, hook in list(ON_REGISTRATION.values()):
         if its_kind == kind:
             replacement = hook(module, name, value)
             value = value if replacement is None else replacement

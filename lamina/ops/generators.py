@@ -8,10 +8,23 @@ from typing import Any, Final, final
 
 from lamina import errors
 from lamina.core import generator as streams
+from lamina.core.blame.words import this_place
+from lamina.core.modes import door
 from lamina.core.streams import restore, seed_all, states, stream_of
 from lamina.core.tensor import Tensor
-from lamina.devices import CPU, to_device
+from lamina.devices import CPU, current_recorder, to_device
 from lamina.ops.making import place_of_device, settle
+
+
+def _check_not_captured() -> None:
+    """Raise while a step is captured: a program draws numbers, and has no state to read or set."""
+    if door.is_watched and current_recorder() is not None:
+        raise errors.CaptureError(
+            "the state of a generator is read or set while the step is being captured, and a "
+            "program only draws from it",
+            [(this_place(), "asked for here")],
+            ["seed the generator outside of the captured function"],
+        )
 
 
 @final
@@ -30,11 +43,13 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start over from a seed; returns the generator."""
+        _check_not_captured()
         self.stream.manual_seed(seed)
         return self
 
     def seed(self) -> int:
         """Start over from a seed that nobody knows yet; returns it."""
+        _check_not_captured()
         return self.stream.seed()
 
     def initial_seed(self) -> int:
@@ -43,10 +58,12 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a tensor of 5056 bytes, in PyTorch's layout."""
+        _check_not_captured()
         return settle(self.stream.get_state(), "get_state")
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` gave."""
+        _check_not_captured()
         if not isinstance(new_state, Tensor):
             raise errors.ArgumentTypeError(
                 f"expected a torch.ByteTensor, but got {type(new_state).__name__}"
@@ -56,6 +73,7 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
+        _check_not_captured()
         return Generator(self.device, self.stream.clone())
 
 
@@ -77,12 +95,14 @@ def thread_safe_generator() -> Generator | None:
 
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices; returns the CPU's."""
+    _check_not_captured()
     seed_all(seed)
     return _default()
 
 
 def seed() -> int:
     """Seed the default generators of all devices from the system; returns the seed."""
+    _check_not_captured()
     found = _default().seed()
     seed_all(found)
     return found
@@ -108,6 +128,7 @@ def fork_rng(
     devices: Any = None, enabled: bool = True, device_type: str = "cuda"
 ) -> Iterator[None]:
     """A block that leaves the default generators as they were before."""
+    _check_not_captured()
     state = states() if enabled else None
     try:
         yield

@@ -47,8 +47,8 @@ class _Required:
 
 required: Final = _Required()
 
-_pre_hooks_everywhere: Final[Any] = Registry()
-_post_hooks_everywhere: Final[Any] = Registry()
+STEP_PRE_HOOKS: Final[Any] = Registry()
+STEP_POST_HOOKS: Final[Any] = Registry()
 
 
 def _hooked(registry: Any, hook: Callable[..., Any]) -> RemovableHandle:
@@ -59,12 +59,12 @@ def _hooked(registry: Any, hook: Callable[..., Any]) -> RemovableHandle:
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before each step of every optimizer."""
-    return _hooked(_pre_hooks_everywhere, hook)
+    return _hooked(STEP_PRE_HOOKS, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
-    return _hooked(_post_hooks_everywhere, hook)
+    return _hooked(STEP_POST_HOOKS, hook)
 
 
 def _all_hooks(first: Any, second: Any) -> Iterable[Any]:
@@ -86,7 +86,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._in_step = True
         args = (self, *args)  # as hooks see them, and may return them changed
         try:
-            for hook in _all_hooks(_pre_hooks_everywhere, self._optimizer_step_pre_hooks):
+            for hook in _all_hooks(STEP_PRE_HOOKS, self._optimizer_step_pre_hooks):
                 changed = hook(self, args, kwargs)
                 if changed is None:
                     continue
@@ -98,7 +98,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = changed
             result = step(*args, **kwargs)
             self._opt_called = True
-            for hook in _all_hooks(self._optimizer_step_post_hooks, _post_hooks_everywhere):
+            for hook in _all_hooks(self._optimizer_step_post_hooks, STEP_POST_HOOKS):
                 hook(self, args, kwargs)
             return result
         finally:
