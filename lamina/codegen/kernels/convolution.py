@@ -12,6 +12,8 @@ from lamina.codegen.kernels.depthwise import convolve_depthwise, convolve_depthw
 from lamina.codegen.kernels.gathered_products import convolve_by_products
 from lamina.codegen.kernels.shapes import Shapes, dense_rows, together
 from lamina.codegen.kernels.weight_products import POSITIONS, weigh_by_products
+from lamina.codegen.kernels.winograd import convolve_by_winograd
+from lamina.codegen.kernels.winograd_weights import weigh_by_winograd
 
 TOGETHER: Final = 512
 """How many positions of small images are done together."""
@@ -31,7 +33,7 @@ def convolve(
     )
     if shapes.is_depthwise:
         convolve_depthwise(source, weight, bias, result, shapes)
-    else:
+    elif not convolve_by_winograd(source, weight, bias, result, shapes):
         convolve_by_products(source, weight, bias, result, shapes)
 
 
@@ -51,7 +53,7 @@ def convolve_for_weight(
     )
     if shapes.is_depthwise:
         convolve_depthwise_for_weight(source, gradient, result, shapes)
-    else:
+    elif not weigh_by_winograd(source, gradient, result, shapes):
         weigh_by_products(source, gradient, result, shapes)
 
 

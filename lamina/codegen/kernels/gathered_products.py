@@ -44,7 +44,7 @@ class _Plan:
     left_size: int
 
 
-class _Panels(NamedTuple):
+class Panels(NamedTuple):
     """How the rows of the left factor are cut: some of full height, then some of another."""
 
     full: int
@@ -52,16 +52,16 @@ class _Panels(NamedTuple):
     rest_count: int
 
 
-def _panels(outputs: int) -> _Panels:
+def panels_of(outputs: int) -> Panels:
     """Panels for so many rows. Two of 8 rows take less time than one of 12 and one of 4."""
     most, second = heights_of()[:2]
     full, rest = divmod(outputs, most)
     if full and 0 < rest <= 2 * second - most:
-        return _Panels(full - 1, second, 2)
-    return _Panels(full, rest_height(rest), 1 if rest else 0)
+        return Panels(full - 1, second, 2)
+    return Panels(full, rest_height(rest), 1 if rest else 0)
 
 
-def _heights(panels: _Panels) -> list[int]:
+def heights_of_panels(panels: Panels) -> list[int]:
     return [heights_of()[0]] * panels.full + [panels.rest_height] * panels.rest_count
 
 
@@ -76,7 +76,7 @@ def _plan(shapes: Shapes, weight_steps: tuple[int, int]) -> _Plan:
     columns = [(channel * weight_steps[1] + m.kernel * item).reshape(-1) for m in meetings]
     lanes = lanes_of(shapes.char)
     made = [best_tiles_of(m, lanes, item, shapes.outputs) for m in meetings]
-    heights = _heights(_panels(shapes.outputs))
+    heights = heights_of_panels(panels_of(shapes.outputs))
     group_step = weight_steps[1] * shapes.channels if shapes.transposed else (
         weight_steps[0] * shapes.outputs
     )  # fmt: skip
@@ -135,8 +135,8 @@ def convolve_by_products(source: Any, weight: Any, bias: Any, result: Any, shape
     plan = _plan(shapes, steps)
     depth = _depth(max(map(len, plan.rows)))
     across = 2 * lanes_of(char) * item
-    cut = _panels(shapes.outputs)
-    start = np.zeros((shapes.groups, sum(_heights(cut))), source.dtype)
+    cut = panels_of(shapes.outputs)
+    start = np.zeros((shapes.groups, sum(heights_of_panels(cut))), source.dtype)
     if bias is not None:
         start[:, : shapes.outputs] = bias.reshape(shapes.groups, shapes.outputs)
     zeros, packed_steps = np.zeros(heights_of()[0], source.dtype), np.arange(depth) * across

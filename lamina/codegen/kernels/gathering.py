@@ -217,7 +217,7 @@ def tiles_of(meeting: Meeting, lanes: int, item: int) -> Tiles:
     positions, places, across = meeting.positions, meeting.places, 2 * lanes
     count = len(positions)
     lane = np.arange(count) % across
-    starts = _run_starts((lane == 0) | np.r_[True, np.diff(positions) != 1][:count], lanes)
+    starts = run_starts((lane == 0) | np.r_[True, np.diff(positions) != 1][:count], lanes)
     firsts = np.arange(0, count, across)
     room = across - lane[starts]
     runs = np.stack(
@@ -273,7 +273,7 @@ def best_tiles_of(meeting: Meeting, lanes: int, item: int, rows: int) -> Tiles:
     return strips if np.count_nonzero(strips.tiles[:, [5, 7]]) * rows < time_packed else packed
 
 
-def _run_starts(is_start: Any, most: int) -> Table:
+def run_starts(is_start: Any, most: int) -> Table:
     """Where runs start that are at most so long."""
     starts = np.flatnonzero(is_start)
     lengths = np.diff(np.r_[starts, len(is_start)])
@@ -292,7 +292,7 @@ def strips_of(meeting: Meeting, lanes: int, item: int) -> tuple[Table, int]:
     steps = np.diff(places)
     step = int(steps[0]) if count > 1 and positions[1] - positions[0] == 1 else 1
     is_apart = (np.diff(positions) != 1) | (steps != step)
-    starts = _run_starts(np.r_[True, is_apart][:count], lanes)
+    starts = run_starts(np.r_[True, is_apart][:count], lanes)
     widths = np.diff(np.r_[starts, count])
     strips = np.stack([positions[starts] * item, places[starts] * item, widths], 1)
     return strips.astype(np.int64), step * item

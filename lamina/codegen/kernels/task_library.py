@@ -16,13 +16,15 @@ from lamina.codegen.kernels.tasks.attention_backward import BackwardWriter
 from lamina.codegen.kernels.tasks.attention_parts import part_functions
 from lamina.codegen.kernels.tasks.convolution import ConvolveWriter, pack_weight_function
 from lamina.codegen.kernels.tasks.depthwise import depthwise_functions
-from lamina.codegen.kernels.tasks.packing import copy_planes, packing_functions
+from lamina.codegen.kernels.tasks.packing import copy_planes, packing_functions, turn
 from lamina.codegen.kernels.tasks.pooling import pooling_functions
 from lamina.codegen.kernels.tasks.recurrence import walk_functions
 from lamina.codegen.kernels.tasks.recurrence_backward import return_functions
 from lamina.codegen.kernels.tasks.recurrence_gates import GATES
 from lamina.codegen.kernels.tasks.tiles import tile_functions
 from lamina.codegen.kernels.tasks.weights import WeighWriter, fold_function
+from lamina.codegen.kernels.tasks.winograd import FilterWriter, filters_function
+from lamina.codegen.kernels.tasks.winograd_weights import weight_functions
 from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import KIND_OF, Function
 
@@ -39,6 +41,13 @@ _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
         ConvolveWriter(kind, width).write(),
         WeighWriter(kind, width).write(),
         fold_function(kind, width),
+    ],
+    "winograd": lambda kind, width: [
+        *tile_functions(kind, width),
+        turn(kind, width),
+        filters_function(kind, width),
+        FilterWriter(kind, width).write(),
+        *weight_functions(kind, width),
     ],
     "attention": lambda kind, width: [
         *tile_functions(kind, width),

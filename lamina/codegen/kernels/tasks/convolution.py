@@ -8,6 +8,7 @@ panel of a few kilobytes is packed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.fields import copy_image, fields, row_at
@@ -19,7 +20,7 @@ from lamina.codegen.kernels.tasks.routines import (
     either,
     least,
 )
-from lamina.codegen.kernels.tasks.tiles import heights_of, packed_name
+from lamina.codegen.kernels.tasks.tiles import each_cut_panel, heights_of, packed_name
 from lamina.codegen.llvm.ir import Function, Lanes
 
 CONVOLVE_FIELDS: Final = (
@@ -130,7 +131,6 @@ class ConvolveWriter:
         vector multiplications.
         """
         routine, numbers = self._routine, self._numbers
-        most, full = self._heights[0], numbers["full"]
         weight = self._places["weight"] + chunk["weight_offset"] + group * chunk["weight_group"]
         start = self._places["start"] + group * numbers["start_group"]
         with routine.loop(0, chunk["count"]) as t:
@@ -138,22 +138,20 @@ class ConvolveWriter:
             tile = row_at(self._places["tiles"], number, TILE)
             right = self._right(tile, chunk, image, panels + t * self._panel_size(), k)
 
-            def some(row: Lanes, height: int, vectors: int) -> None:
-                left = weight + (row * chunk["inner"] + k * height) * self._item
-                is_first = k.compare("eq", 0)
-                begin = either(is_first, start + row * self._item, self._places["zeros"])
-                home = result + row * numbers["result_channel"]
-                target = home, numbers["outputs"] - row, begin, k, number
-                self._tile(height, vectors, tile, (left, *right, count), target)
+            def write(vectors: int) -> Callable[[Lanes, Lanes, int], None]:
+                def some(row: Lanes, _: Lanes, height: int) -> None:
+                    left = weight + (row * chunk["inner"] + k * height) * self._item
+                    is_first = k.compare("eq", 0)
+                    begin = either(is_first, start + row * self._item, self._places["zeros"])
+                    home = result + row * numbers["result_channel"]
+                    target = home, numbers["outputs"] - row, begin, k, number
+                    self._tile(height, vectors, tile, (left, *right, count), target)
+
+                return some
 
             for vectors, how in ((2, "ne"), (1, "eq")):
                 with routine.when(tile["second_lanes"].compare(how, 0)):
-                    with routine.loop(0, full) as panel:
-                        some(panel * most, most, vectors)
-                    for height in self._heights:
-                        is_rest = numbers["rest_height"].compare("eq", height)
-                        with routine.when(is_rest), routine.loop(0, numbers["rest_count"]) as panel:
-                            some(full * most + panel * height, height, vectors)
+                    each_cut_panel(routine, self._heights, numbers, write(vectors))
 
     def _right(
         self, tile: dict[str, Lanes], chunk: dict[str, Lanes], image: Address, panel: Address,

@@ -85,6 +85,35 @@ def each_panel(
             write(full * most, height)
 
 
+def each_cut_panel(
+    routine: Routine, heights: tuple[int, ...], cut: dict[str, Lanes],
+    write: Callable[[Lanes, Lanes, int], None],
+) -> None:  # fmt: skip
+    """Write what is done for each panel, from its first row, its number, and its height.
+
+    There are `full` panels of the largest height, then `rest_count` of `rest_height`.
+    """
+    most, full = heights[0], cut["full"]
+    with routine.loop(0, full) as panel:
+        write(panel * most, panel, most)
+    for height in heights:
+        is_rest = cut["rest_height"].compare("eq", height)
+        with routine.when(is_rest), routine.loop(0, cut["rest_count"]) as panel:
+            write(full * most + panel * height, full + panel, height)
+
+
+def height_of_panel(heights: tuple[int, ...], cut: dict[str, Lanes], panel: Lanes) -> Lanes:
+    """How many rows such a panel has."""
+    is_full = panel.compare("slt", cut["full"])
+    return is_full.where(panel.block.constant("i64", heights[0]), cut["rest_height"])
+
+
+def rows_before(heights: tuple[int, ...], cut: dict[str, Lanes], panel: Lanes) -> Lanes:
+    """How many rows the panels before one have."""
+    full = least(panel, cut["full"])
+    return full * heights[0] + (panel - full) * cut["rest_height"]
+
+
 def tile_functions(kind: str, width: int) -> Iterator[Function]:
     """All tiles for a kind of number."""
     for vectors in (1, 2):

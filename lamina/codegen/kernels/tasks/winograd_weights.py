@@ -1,0 +1,204 @@
+"""The tasks of the gradients of kernels, by minimal filtering.
+
+Lanes are channels here, and squares are what is summed over. Squares of the input and of the
+result's gradient are transformed to 16 numbers for each channel, some rows of squares at a time;
+16 products of matrices add them up; in the end each sum of 16 becomes the nine of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, final
+
+from lamina.codegen.kernels.tasks import winograd_squares as squares
+from lamina.codegen.kernels.tasks.fields import fields
+from lamina.codegen.kernels.tasks.routines import BYTES, Address, Routine, Variable, least
+from lamina.codegen.kernels.tasks.tiles import (
+    each_cut_panel,
+    height_of_panel,
+    heights_of,
+    packed_name,
+    rows_before,
+)
+from lamina.codegen.kernels.tasks.winograd import POINTS, note_not_finite
+from lamina.codegen.llvm.ir import Block, Function, Lanes
+
+SQUARE_FIELDS: Final = (
+    "source", "source_batch", "source_channel", "source_row", "channels", "height", "width",
+    "low", "left", "first", "last", "down", "across", "room",
+    "target", "panel_step", "point_step", "scratch", "scratch_step", "full", "rest_height",
+)  # fmt: skip
+"""What the tasks `input_squares` and `gradient_squares` find in their tables."""
+
+MULTIPLY_FIELDS: Final = (
+    "left", "left_panel", "left_point", "right", "right_panel", "right_point",
+    "sums", "sums_point", "sums_row", "outputs", "channels", "squares",
+    "panels", "packed_steps", "zeros", "adds", "full", "rest_height", "rest_count",
+)  # fmt: skip
+"""What the task `multiply_squares` finds in its table."""
+
+FOLD_FIELDS: Final = (
+    "sums", "sums_point", "sums_row", "result", "result_row", "channels", "not_finite",
+)  # fmt: skip
+"""What the task `fold_squares` finds in its table."""
+
+
+def weight_functions(kind: str, width: int) -> list[Function]:
+    """The tasks for a kind of number."""
+    return [
+        _input_squares(kind, width),
+        _gradient_squares(kind, width),
+        _multiply(kind, width),
+        _fold(kind, width),
+    ]
+
+
+def _input_squares(kind: str, width: int) -> Function:
+    """Task: the transforms of squares of 4 x 4 elements; pieces are vectors of channels.
+
+    Two vectors are a panel: for each of the 16 numbers, a step for each square.
+    """
+    routine = Routine("input_squares")
+    numbers, places = fields(routine, SQUARE_FIELDS)
+    vector = width * BYTES[kind]
+    rows = _Rows(routine, kind, width, squares.elements, 4)
+    with routine.pieces() as piece:
+        panel = piece // 2 * numbers["panel_step"] + piece % 2 * vector
+        channels = piece * width, routine.number(width)
+        rows.write(channels, places["target"] + panel, routine.number(2 * vector))
+    return routine.function
+
+
+def _gradient_squares(kind: str, width: int) -> Function:
+    """Task: the same of squares of 2 x 2 gradients of the result; pieces are panels."""
+    routine = Routine("gradient_squares")
+    numbers, places = fields(routine, SQUARE_FIELDS)
+    item = BYTES[kind]
+    heights = heights_of(width * item)
+    rows = _Rows(routine, kind, width, squares.gradients, 2)
+    with routine.pieces() as panel:
+        height = height_of_panel(heights, numbers, panel)
+        channels = rows_before(heights, numbers, panel), height
+        target = places["target"] + panel * numbers["panel_step"]
+        rows.write(channels, target, height * item)
+    return routine.function
+
+
+@final
+class _Rows:
+    """Writes what is done with rows of squares whose sides are `side` elements.
+
+    An image's rows are turned, so that channels lie side by side. Around them are zeros.
+    """
+
+    def __init__(
+        self, routine: Routine, kind: str, width: int, line: squares.Line, side: int
+    ) -> None:
+        self._routine, self._line, self._side = routine, line, side
+        self._kind, self._block = kind, Block(routine.function, width)
+        self._numbers, self._places = fields(routine, SQUARE_FIELDS)
+        self._vector = width * BYTES[kind]
+        worker = routine.parameter("worker")
+        self._rows = self._places["scratch"] + worker * self._numbers["scratch_step"]
+        self._row_step = self._numbers["room"] * self._vector
+        with routine.loop(0, self._row_step * side, self._vector) as at:
+            (self._rows + at).store(self._block.constant(kind, 0))
+
+    def write(self, channels: tuple[Lanes, Lanes], target: Address, step: Lanes) -> None:
+        """All squares of some channels (first, count), `step` bytes from each other."""
+        routine, numbers = self._routine, self._numbers
+        with routine.loop(numbers["first"], numbers["last"]) as number:
+            image, y = number // numbers["down"], number % numbers["down"] * 2 - numbers["low"]
+            source = (
+                self._places["source"]
+                + image * numbers["source_batch"]
+                + channels[0] * numbers["source_channel"]
+            )
+            for i in range(self._side):
+                self._turn(source, y + i, channels, self._rows + self._row_step * i)
+            begin = target + (number - numbers["first"]) * numbers["across"] * step
+            with routine.loop(0, numbers["across"]) as x:
+                for k, lanes in enumerate(squares.transformed(self._line, self._square(x))):
+                    (begin + x * step + numbers["point_step"] * k).store(lanes)
+
+    def _turn(
+        self, source: Address, row: Lanes, channels: tuple[Lanes, Lanes], target: Address
+    ) -> None:
+        """A row of an image, or zeros where there is none."""
+        routine, numbers, (first, count) = self._routine, self._numbers, channels
+        home = target + numbers["left"] * self._vector
+        is_inside = row.compare("ult", numbers["height"])  # below zero is large without a sign
+        with routine.when(is_inside):
+            routine.call(
+                "turn", source + row * numbers["source_row"], numbers["source_channel"],
+                least(numbers["channels"] - first, count), numbers["width"], home, self._vector,
+            )  # fmt: skip
+        with (
+            routine.when(is_inside.compare("eq", 0)),
+            routine.loop(0, numbers["width"]) as x,
+        ):
+            (home + x * self._vector).store(self._block.constant(self._kind, 0))
+
+    def _square(self, x: Lanes) -> list[Lanes]:
+        near = self._rows + x * (2 * self._vector)
+        return [
+            (near + self._row_step * i + j * self._vector).lanes(self._kind, self._block)
+            for i in range(self._side)
+            for j in range(self._side)
+        ]
+
+
+def _multiply(kind: str, width: int) -> Function:
+    """Task: the sums of products over some squares; pieces are panels of the right factors."""
+    routine = Routine("multiply_squares")
+    numbers, places = fields(routine, MULTIPLY_FIELDS)
+    vector = width * BYTES[kind]
+    with routine.pieces() as piece:
+        point, panel = piece // numbers["panels"], piece % numbers["panels"]
+        right = places["right"] + point * numbers["right_point"] + panel * numbers["right_panel"]
+        left = places["left"] + point * numbers["left_point"]
+        sums = places["sums"] + point * numbers["sums_point"] + panel * (2 * vector)
+        is_alone = (numbers["channels"] - panel * (2 * width)).compare("sle", width)
+
+        def write(vectors: int) -> Callable[[Lanes, Lanes, int], None]:
+            def some(row: Lanes, panel: Lanes, height: int) -> None:
+                target = sums + row * numbers["sums_row"]
+                routine.call(
+                    packed_name(height, vectors), left + panel * numbers["left_panel"],
+                    right, right + vector, places["packed_steps"], numbers["squares"],
+                    target, target + vector, width, width, numbers["sums_row"],
+                    numbers["outputs"] - row, places["zeros"], numbers["adds"], places["zeros"],
+                )  # fmt: skip
+
+            return some
+
+        for vectors, how in ((2, "eq"), (1, "ne")):
+            with routine.when(is_alone.compare(how, 0)):
+                each_cut_panel(routine, heights_of(vector), numbers, write(vectors))
+    return routine.function
+
+
+def _fold(kind: str, width: int) -> Function:
+    """Task: the gradients of kernels, of the sums of products; pieces are outputs."""
+    routine = Routine("fold_squares")
+    numbers, places = fields(routine, FOLD_FIELDS)
+    block, item = Block(routine.function, width), BYTES[kind]
+    vector = width * item
+    columns = routine.room(block.vector(kind), 9)
+    rows = routine.room(block.vector(kind), 9 + 1)  # a vector may be written past the end
+    check = Variable(block.constant(kind, 0))
+    with routine.pieces() as piece:
+        sums = places["sums"] + piece * numbers["sums_row"]
+        result = places["result"] + piece * numbers["result_row"]
+        with routine.loop(0, numbers["channels"], width) as c:
+            at = sums + c * item
+            square = [(at + numbers["sums_point"] * k).lanes(kind, block) for k in range(POINTS)]
+            found = squares.transformed(squares.kernel_gradients, square)
+            for k, each in enumerate(found):
+                (columns + k * vector).store(each)
+            check.set(sum(found[1:], found[0]).times_plus(block.constant(kind, 0), check.get()))
+            routine.call("turn", columns, vector, 9, width, rows, 9 * item)
+            size = least(numbers["channels"] - c, width) * (9 * item)
+            rows.copy_to(result + c * (9 * item), size)
+    note_not_finite(routine, check.get(), places["not_finite"])
+    return routine.function
