@@ -11,12 +11,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.kernels.gathered_products import heights_of_panels, most_rows, panels_of
+from lamina.codegen.kernels.gathered_products import heights_of_panels, panels_of
 from lamina.codegen.kernels.gathering import Table, run_starts
 from lamina.codegen.kernels.products import has_tiles
 from lamina.codegen.kernels.shapes import Shapes, together
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import winograd as tasks
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.llvm import threads
 
 LEAST_CHANNELS: Final = 24
@@ -127,14 +128,14 @@ def convolve_by_winograd(source: Any, weight: Any, bias: Any, result: Any, shape
     if not is_minimal(shapes) or min(shapes.channels, shapes.outputs) < LEAST_CHANNELS:
         return False
     char, item, lanes = shapes.char, source.itemsize, lanes_of(shapes.char)
-    vector, workers, most = lanes * item, threads.capacity(), most_rows(char)
+    vector, workers, most = lanes * item, threads.capacity(), heights_of()[0]
     low = tuple(2 - p if shapes.transposed else p for p in shapes.padding)
     plan = _plan(
         source.shape[0], shapes.source, shapes.result, low, source.strides[0],
         result.strides[0], lanes, item,
     )  # fmt: skip
-    cut = panels_of(shapes.outputs, char)
-    heights = heights_of_panels(cut, char)
+    cut = panels_of(shapes.outputs)
+    heights = heights_of_panels(cut)
     start = np.zeros(sum(heights), source.dtype)
     if bias is not None:
         start[: shapes.outputs] = bias
@@ -172,7 +173,7 @@ def _transform_filters(weight: Any, target: int, shapes: Shapes) -> None:
     if shapes.transposed:
         output_step, channel_step = channel_step, output_step
         first, onward = 8 * vector, -vector
-    cut = panels_of(shapes.outputs, shapes.char)
+    cut = panels_of(shapes.outputs)
     table = {
         "weight": weight.ctypes.data, "target": target, "outputs": shapes.outputs,
         "channels": shapes.channels, "output_step": output_step, "channel_step": channel_step,

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.gathered_products import most_rows, panels_of
+from lamina.codegen.kernels.gathered_products import panels_of
 from lamina.codegen.kernels.shapes import Shapes
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import winograd_weights as tasks
+from lamina.codegen.kernels.tasks.tiles import heights_of
 from lamina.codegen.kernels.tasks.winograd import POINTS
 from lamina.codegen.kernels.winograd import is_minimal
 from lamina.codegen.llvm import threads
@@ -29,12 +30,12 @@ def weigh_by_winograd(source: Any, gradient: Any, result: Any, shapes: Shapes) -
     if not is_minimal(shapes) or shapes.channels * shapes.outputs < LEAST_KERNELS:
         return False
     char, item, lanes = shapes.char, source.itemsize, lanes_of(shapes.char)
-    vector, workers, height = lanes * item, threads.capacity(), most_rows(char)
+    vector, workers, height = lanes * item, threads.capacity(), heights_of()[0]
     channels, outputs = shapes.channels, shapes.outputs
     down, across = (-(-size // 2) for size in shapes.result)
     low, left = shapes.padding
     room = max(2 * across + 2, left + shapes.source[1])
-    cut = panels_of(outputs, char)
+    cut = panels_of(outputs)
     blocks, panels = -(-channels // lanes), cut.full + cut.rest_count
     pairs = -(-blocks // 2)
     per_square = (pairs * 2 * vector + panels * height * item) * POINTS

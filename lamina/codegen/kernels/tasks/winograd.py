@@ -88,13 +88,14 @@ def filters_function(kind: str, width: int) -> Function:
     numbers, places = fields(routine, FILTER_FIELDS)
     block, item = Block(routine.function, width), BYTES[kind]
     vector = width * item
-    heights = heights_of(vector)
+    heights = heights_of()
     room = routine.room(block.vector(kind), TURNED_CHANNELS * 9)
     channels, together = numbers["channels"], numbers["together"]
     with routine.pieces() as panel:
         height = height_of_panel(heights, numbers, panel)
         row = rows_before(heights, numbers, panel)
-        present = least(numbers["outputs"] - row, height)
+        # More than a panel's rows are turned where there are more: whole squares take less time.
+        present = least(numbers["outputs"] - row, width)
         source = places["weight"] + row * numbers["output_step"]
         # Behind each of the 16 parts is room for a vector that is written past its end.
         target = places["target"] + (row * channels * item + panel * vector) * POINTS
@@ -126,7 +127,7 @@ class FilterWriter:
         self._kind, self._block = kind, Block(self._routine.function, width)
         self._width, self._item = width, BYTES[kind]
         self._vector = width * self._item
-        self._heights = heights_of(self._vector)
+        self._heights = heights_of()
         self._sum_step = self._heights[0] * 2 * self._vector + self._vector
         self._check = Variable(self._block.constant(kind, 0))
 

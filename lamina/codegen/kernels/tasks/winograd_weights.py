@@ -64,8 +64,7 @@ def _input_squares(kind: str, width: int) -> Function:
     rows = _Rows(routine, kind, width, squares.elements, 4)
     with routine.pieces() as piece:
         panel = piece // 2 * numbers["panel_step"] + piece % 2 * vector
-        channels = piece * width, routine.number(width)
-        rows.write(channels, places["target"] + panel, routine.number(2 * vector))
+        rows.write(piece * width, places["target"] + panel, routine.number(2 * vector))
     return routine.function
 
 
@@ -74,13 +73,12 @@ def _gradient_squares(kind: str, width: int) -> Function:
     routine = Routine("gradient_squares")
     numbers, places = fields(routine, SQUARE_FIELDS)
     item = BYTES[kind]
-    heights = heights_of(width * item)
+    heights = heights_of()
     rows = _Rows(routine, kind, width, squares.gradients, 2)
     with routine.pieces() as panel:
-        height = height_of_panel(heights, numbers, panel)
-        channels = rows_before(heights, numbers, panel), height
         target = places["target"] + panel * numbers["panel_step"]
-        rows.write(channels, target, height * item)
+        step = height_of_panel(heights, numbers, panel) * item
+        rows.write(rows_before(heights, numbers, panel), target, step)
     return routine.function
 
 
@@ -104,34 +102,36 @@ class _Rows:
         with routine.loop(0, self._row_step * side, self._vector) as at:
             (self._rows + at).store(self._block.constant(kind, 0))
 
-    def write(self, channels: tuple[Lanes, Lanes], target: Address, step: Lanes) -> None:
-        """All squares of some channels (first, count), `step` bytes from each other."""
+    def write(self, channel: Lanes, target: Address, step: Lanes) -> None:
+        """All squares of a vector of channels, `step` bytes from each other.
+
+        If that is less than the vector, the next square is written over its end.
+        """
         routine, numbers = self._routine, self._numbers
         with routine.loop(numbers["first"], numbers["last"]) as number:
             image, y = number // numbers["down"], number % numbers["down"] * 2 - numbers["low"]
             source = (
                 self._places["source"]
                 + image * numbers["source_batch"]
-                + channels[0] * numbers["source_channel"]
+                + channel * numbers["source_channel"]
             )
             for i in range(self._side):
-                self._turn(source, y + i, channels, self._rows + self._row_step * i)
+                self._turn(source, y + i, channel, self._rows + self._row_step * i)
             begin = target + (number - numbers["first"]) * numbers["across"] * step
             with routine.loop(0, numbers["across"]) as x:
                 for k, lanes in enumerate(squares.transformed(self._line, self._square(x))):
                     (begin + x * step + numbers["point_step"] * k).store(lanes)
 
-    def _turn(
-        self, source: Address, row: Lanes, channels: tuple[Lanes, Lanes], target: Address
-    ) -> None:
+    def _turn(self, source: Address, row: Lanes, channel: Lanes, target: Address) -> None:
         """A row of an image, or zeros where there is none."""
-        routine, numbers, (first, count) = self._routine, self._numbers, channels
+        routine, numbers = self._routine, self._numbers
         home = target + numbers["left"] * self._vector
         is_inside = row.compare("ult", numbers["height"])  # below zero is large without a sign
         with routine.when(is_inside):
             routine.call(
                 "turn", source + row * numbers["source_row"], numbers["source_channel"],
-                least(numbers["channels"] - first, count), numbers["width"], home, self._vector,
+                least(numbers["channels"] - channel, self._block.width), numbers["width"], home,
+                self._vector,
             )  # fmt: skip
         with (
             routine.when(is_inside.compare("eq", 0)),
@@ -174,7 +174,7 @@ def _multiply(kind: str, width: int) -> Function:
 
         for vectors, how in ((2, "eq"), (1, "ne")):
             with routine.when(is_alone.compare(how, 0)):
-                each_cut_panel(routine, heights_of(vector), numbers, write(vectors))
+                each_cut_panel(routine, heights_of(), numbers, write(vectors))
     return routine.function
 
 
@@ -197,7 +197,12 @@ def _fold(kind: str, width: int) -> Function:
             for k, each in enumerate(found):
                 (columns + k * vector).store(each)
             check.set(sum(found[1:], found[0]).times_plus(block.constant(kind, 0), check.get()))
-            routine.call("turn", columns, vector, 9, width, rows, 9 * item)
+            turned = min(width, 9)
+            routine.call("turn", columns, vector, turned, width, rows, 9 * item)
+            for k in range(turned, 9):
+                with routine.loop(0, width) as i:
+                    place = rows + (i * 9 + k) * item
+                    place.store((columns + k * vector + i * item).load(kind))
             size = least(numbers["channels"] - c, width) * (9 * item)
             rows.copy_to(result + c * (9 * item), size)
     note_not_finite(routine, check.get(), places["not_finite"])
