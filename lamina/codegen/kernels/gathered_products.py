@@ -6,7 +6,7 @@ import ctypes
 import functools
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from lamina.codegen.kernels.gathering import Planes, Table, best_tiles_of
 from lamina.codegen.kernels.shapes import Shapes, entries, gathered, source_fields
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import convolution as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of, rest_height
+from lamina.codegen.kernels.tasks.tiles import heights_of, panels_of
 from lamina.codegen.llvm import threads
 
 DEPTH: Final = 384
@@ -44,27 +44,6 @@ class _Plan:
     left_size: int
 
 
-class Panels(NamedTuple):
-    """How the rows of the left factor are cut: some of full height, then some of another."""
-
-    full: int
-    rest_height: int
-    rest_count: int
-
-
-def panels_of(outputs: int) -> Panels:
-    """Panels for so many rows. Two of 8 rows take less time than one of 12 and one of 4."""
-    most, second = heights_of()[:2]
-    full, rest = divmod(outputs, most)
-    if full and 0 < rest <= 2 * second - most:
-        return Panels(full - 1, second, 2)
-    return Panels(full, rest_height(rest), 1 if rest else 0)
-
-
-def heights_of_panels(panels: Panels) -> list[int]:
-    return [heights_of()[0]] * panels.full + [panels.rest_height] * panels.rest_count
-
-
 @functools.lru_cache(256)
 def _plan(shapes: Shapes, weight_steps: tuple[int, int]) -> _Plan:
     """The tables of a convolution whose weight has these steps for outputs and channels."""
@@ -76,7 +55,7 @@ def _plan(shapes: Shapes, weight_steps: tuple[int, int]) -> _Plan:
     columns = [(channel * weight_steps[1] + m.kernel * item).reshape(-1) for m in meetings]
     lanes = lanes_of(shapes.char)
     made = [best_tiles_of(m, lanes, item, shapes.outputs) for m in meetings]
-    heights = heights_of_panels(panels_of(shapes.outputs))
+    heights = panels_of(shapes.outputs).heights
     group_step = weight_steps[1] * shapes.channels if shapes.transposed else (
         weight_steps[0] * shapes.outputs
     )  # fmt: skip
@@ -136,7 +115,7 @@ def convolve_by_products(source: Any, weight: Any, bias: Any, result: Any, shape
     depth = _depth(max(map(len, plan.rows)))
     across = 2 * lanes_of(char) * item
     cut = panels_of(shapes.outputs)
-    start = np.zeros((shapes.groups, sum(heights_of_panels(cut))), source.dtype)
+    start = np.zeros((shapes.groups, sum(cut.heights)), source.dtype)
     if bias is not None:
         start[:, : shapes.outputs] = bias.reshape(shapes.groups, shapes.outputs)
     zeros, packed_steps = np.zeros(heights_of()[0], source.dtype), np.arange(depth) * across

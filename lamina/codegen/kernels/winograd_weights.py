@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from lamina.codegen.kernels.gathered_products import panels_of
 from lamina.codegen.kernels.shapes import Shapes
 from lamina.codegen.kernels.task_library import lanes_of, rounded, run, scratch
 from lamina.codegen.kernels.tasks import winograd_weights as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.tasks.tiles import heights_of, panels_of
 from lamina.codegen.kernels.tasks.winograd import POINTS
 from lamina.codegen.kernels.winograd import is_minimal
 from lamina.codegen.llvm import threads
