@@ -13,14 +13,24 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
+import sys
 from typing import Any, final
 
 
 @functools.cache
 def is_available() -> bool:
-    """Whether machine code can be made: whether llvmlite (the extra `full`) is installed."""
-    return importlib.util.find_spec("llvmlite") is not None
+    """Whether machine code can be made here: llvmlite (the extra `full`) is installed, and works.
+
+    Tables hold addresses of 64 bits. And a processor must multiply and add in one step: for those
+    of x86 from before 2013, each such step of a polynomial would be a call of the C library.
+    """
+    if sys.maxsize < 1 << 32:
+        return False
+    try:
+        import llvmlite.binding as binding
+    except (ImportError, OSError):  # the latter where its library cannot be loaded
+        return False
+    return bool(binding.get_host_cpu_features().get("fma", True))  # only those of x86 name it
 
 
 @final

@@ -48,10 +48,3 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(_MMAP_THRESHOLD, min(_LARGEST_BLOCK, limit))) and bool(
         mallopt(_TRIM_THRESHOLD, limit)
     )
-
-
-def trim() -> None:
-    """Give all freed memory back to the system now."""
-    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if malloc_trim is not None:
-        malloc_trim(0)

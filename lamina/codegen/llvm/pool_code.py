@@ -28,6 +28,9 @@ REST: Final = 20
 AGAIN: Final = 100_000_000
 """Nanoseconds within which it must have waited twice: once is chance, and costs nothing more."""
 
+HAS_THREADS: Final = sys.platform != "win32"
+"""Whether workers can be started and parked: by POSIX threads. Elsewhere the caller works alone."""
+
 PARALLEL: Final = "lamina_parallel"
 DECLARATION: Final = f"void @{PARALLEL}(ptr, ptr, i64, i64)"
 
@@ -132,6 +135,19 @@ leave:
 }}
 """
 
+_ALL_PIECES: Final = """
+alone:
+  %is_empty = icmp eq i64 %all, 0
+  br i1 %is_empty, label %done, label %next
+next:
+  %from = phi i64 [ 0, %alone ], [ %onward, %next ]
+  %onward = add i64 %from, %step
+  %last = call i64 @llvm.umin.i64(i64 %onward, i64 %all)
+  call void %given(ptr %with, i64 %from, i64 %last, i64 0)
+  %has_more = icmp ult i64 %onward, %all
+  br i1 %has_more, label %next, label %done
+"""
+
 _PARALLEL: Final = f"""
 define void @{PARALLEL}(ptr %given, ptr %with, i64 %all, i64 %step) #0 {{
 entry:
@@ -155,16 +171,7 @@ look_out:
 rest_on:
   store atomic i64 0, ptr %is_busy seq_cst, align 8
   br label %alone
-alone:
-  %is_empty = icmp eq i64 %all, 0
-  br i1 %is_empty, label %done, label %next
-next:
-  %from = phi i64 [ 0, %alone ], [ %onward, %next ]
-  %onward = add i64 %from, %step
-  %last = call i64 @llvm.umin.i64(i64 %onward, i64 %all)
-  call void %given(ptr %with, i64 %from, i64 %last, i64 0)
-  %has_more = icmp ult i64 %onward, %all
-  br i1 %has_more, label %next, label %done
+{_ALL_PIECES}
 publish:
   call void @lamina_keep_clear(ptr %pool)
   store ptr %given, ptr %task_at
@@ -218,6 +225,19 @@ note:
 open:
   store atomic i64 0, ptr %is_busy seq_cst, align 8
   br label %done
+done:
+  ret void
+}}
+"""
+
+_ALONE: Final = f"""
+@lamina_pool = global [{64 * len(FIELDS)} x i8] zeroinitializer, align 64
+declare i64 @llvm.umin.i64(i64, i64)
+
+define void @{PARALLEL}(ptr %given, ptr %with, i64 %all, i64 %step) #0 {{
+entry:
+  br label %alone
+{_ALL_PIECES}
 done:
   ret void
 }}
@@ -311,6 +331,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 def text() -> str:
     """The pool as LLVM reads it."""
+    if not HAS_THREADS:
+        return _ALONE
     clock = _CLOCK.replace("MONOTONIC", str(getattr(time, "CLOCK_MONOTONIC", 1)))
     places = _PLACES if sys.platform == "linux" else _NO_PLACES
     for name in ("processor", "threads", "started"):

@@ -19,7 +19,6 @@ import ctypes
 import functools
 import os
 import signal
-import sys
 from typing import Any, final
 
 from lamina.codegen.llvm import machine, pool_code
@@ -45,7 +44,6 @@ class Pool:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *numbers)(
             self._code.address_of(PARALLEL)
         )
-        self._work = ctypes.c_void_p(self._code.address_of("lamina_worker"))
         self._given: list[Any] = []
         self._threads = (ctypes.c_void_p * max(size, 1))()
         machine.add_symbol(PARALLEL, self._code.address_of(PARALLEL))
@@ -75,6 +73,14 @@ class Pool:
     def start(self) -> None:
         """Have as many threads share the work from now on as the user's setting asks for."""
         wanted = min(get_num_threads(), self.size)
+        if wanted > self._started:
+            self._add_workers(wanted)
+        self._field("limit").value = min(wanted, self._started)
+        self.is_ready = True
+
+    def _add_workers(self, wanted: int) -> None:
+        """Start threads until there are so many, the calling one included."""
+        work = ctypes.c_void_p(self._code.address_of("lamina_worker"))
         # Workers take no signals: Ctrl-C must interrupt the main thread.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
@@ -84,18 +90,15 @@ class Pool:
                 # Not one of Python's threads: it runs no Python, and needs no lock of its.
                 failed = ctypes.CDLL(None).pthread_create(
                     ctypes.byref(self._threads, worker * ctypes.sizeof(ctypes.c_void_p)),
-                    None, self._work, given,
+                    None, work, given,
                 )  # fmt: skip
                 if failed:  # no more threads here: those that there are do the work
-                    wanted = worker
                     break
+                self._started = worker + 1
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, old)
-        self._started = max(self._started, wanted)
         self._field("started").value = self._started
         self._field("processor").value = 0  # not known: those that are new have not been told
-        self._field("limit").value = wanted
-        self.is_ready = True
 
     def run(self, task: int, argument: int, count: int, grain: int) -> None:
         """Do a task (an address of machine code) for all of a count, `grain` at a time."""
@@ -107,4 +110,4 @@ class Pool:
 @functools.cache
 def pool() -> Pool:
     """The pool of this process."""
-    return Pool(1 if sys.platform == "win32" else capacity())  # parking uses POSIX threads
+    return Pool(capacity() if pool_code.HAS_THREADS else 1)
