@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from lamina.codegen.later import Later, is_available
 from lamina.core import blame
 from lamina.core.call import execute, publish
@@ -32,14 +34,24 @@ else:
 
 General = Callable[[Any, Any, Any], Any]
 
-SMALL: Final = 2 * 64 * 64
+SMALL: Final = 2 * 48 * 64
 """Elements of two factors up to which a product is not worth a closer look (0.5 us)."""
+
+SMALL_STACK: Final = 2 * 16 * 16
+"""The same for stacks, of which BLAS is told one after another."""
 
 
 def dot_product(x: Any, y: Any) -> Any:
     """The product of two matrices in host memory, of one dtype; large ones by our own kernels."""
     if x.size + y.size <= SMALL or not is_available():
         return x.dot(y)
+    return products.multiplied(x, y)
+
+
+def stack_product(x: Any, y: Any) -> Any:
+    """The products of two stacks of matrices in host memory, of one dtype; they broadcast."""
+    if x.size + y.size <= SMALL_STACK or not is_available():
+        return np.matmul(x, y)
     return products.multiplied(x, y)
 
 

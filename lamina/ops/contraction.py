@@ -18,7 +18,7 @@ from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
-from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse
+from lamina.ops.product_checks import check_tensors, dot_of, legacy, refuse, stack_of
 
 __all__ = ["einsum", "inner", "tensordot"]
 
@@ -39,7 +39,7 @@ def _contract(input: Any, other: Any, first: str, second: str, result: str) -> A
     depth = _size(y.shape[b : b + k])
     x = x.reshape((_size(outer), _size(rows), depth))
     y = y.reshape((_size(outer), depth, _size(columns)))
-    made = dot_of(x[0], y[0]) if not b else np.matmul(x, y) if depth != 1 else x * y
+    made = dot_of(x[0], y[0]) if not b else stack_of(x, y) if depth != 1 else x * y
     return np.transpose(made.reshape((*outer, *rows, *columns)), order)
 
 

@@ -28,6 +28,7 @@ from lamina.ops.product_checks import (
     refuse_bool,
     refuse_mixed_halves,
     rows_of,
+    stack_of,
 )
 from lamina.ops.vectors import dot, mv
 
@@ -109,7 +110,7 @@ def _matmul(input: Any, other: Any) -> Any:
         # One large product instead of one for each matrix of the batch.
         shape = input.shape
         return dot_of(input.reshape(rows_of(shape)), other).reshape((*shape[:-1], other.shape[1]))
-    return np.matmul(input, other)
+    return stack_of(input, other)
 
 
 def _cotangent(F: Any, g: Any, input_shape: Any, other_shape: Any) -> Any:
@@ -270,7 +271,7 @@ def _bmm(input: Any, mat2: Any) -> Any:
             f"[{input.shape[0]}, {input.shape[2]}] but got: {dims(mat2.shape[:2])}.",
             [(this_place(), "multiplied here")],
         )
-    return np.matmul(input, mat2)
+    return stack_of(input, mat2)
 
 
 _bmm_op = batch_product(

@@ -22,6 +22,7 @@ from lamina.ops.product_checks import (
     refuse,
     refuse_bool,
     refuse_mixed_halves,
+    stack_of,
 )
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
@@ -115,7 +116,7 @@ def _baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any 
     _check_batches(batch1, batch2)
     _check_kinds(input, batch1, batch2)
     refuse_bool("baddbmm", batch1)
-    product = np.matmul(batch1, batch2)
+    product = stack_of(batch1, batch2)
     return _scaled(product, input, beta, alpha, product.shape)
 
 

@@ -13,7 +13,7 @@ from lamina.core.samples import sample
 from lamina.core.warning import warn
 from lamina.ops.contraction import into
 from lamina.ops.matmul import mm
-from lamina.ops.product_checks import check_tensors, refuse
+from lamina.ops.product_checks import check_tensors, refuse, stack_of
 from lamina.ops.triangles import identity_like, traces
 from lamina.ops.vectors import outer_product
 
@@ -227,7 +227,7 @@ def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
     count = int(np.prod(x1.shape)) * x2.shape[-2]
     if p == 2 and count > _MOST_DIFFERENCES and compute_mode != "donot_use_mm_for_euclid_dist":
         squares = (x1 * x1).sum(-1)[..., :, None] + (x2 * x2).sum(-1)[..., None, :]
-        return np.sqrt(np.maximum(squares - 2 * np.matmul(x1, x2.swapaxes(-1, -2)), 0))
+        return np.sqrt(np.maximum(squares - 2 * stack_of(x1, x2.swapaxes(-1, -2)), 0))
     apart = np.abs(x1[..., :, None, :] - x2[..., None, :, :])
     if p == 0:
         return (apart != 0).sum(-1).astype(x1.dtype)

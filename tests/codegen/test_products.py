@@ -11,28 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lamina as torch
-from lamina.codegen.kernels import products
-from lamina.codegen.kernels.tasks.products import FIELDS
+from lamina.codegen.kernels import product_plans, products
 from lamina.codegen.llvm import machine
 from lamina.devices import thread_count
 
 native = pytest.mark.skipif(not machine.is_available(), reason="needs llvmlite")
-with_tiles = pytest.mark.skipif(not products.has_tiles("f"), reason="needs llvmlite, and AVX2")
+with_tiles = pytest.mark.skipif(not product_plans.has_tiles("f"), reason="needs llvmlite, and AVX2")
 
 SIZES = st.integers(1, 60) | st.sampled_from([24, 64, 96, 97, 128, 191])
 LAYOUTS = st.sampled_from(["by rows", "by columns", "far rows", "far columns", "one row", "lifted"])
 
 
 @contextmanager
-def for_all_sizes():
-    """Our kernels also make products that are left to BLAS elsewhere."""
-    before = products.LEAST_PRODUCTS, products.LEAST_ROWS, products.LEAST_COLUMNS
-    products.LEAST_PRODUCTS = products.LEAST_ROWS = products.LEAST_COLUMNS = 0
+def for_all_sizes(in_panels=False):
+    """Our kernels also make products that are left to BLAS elsewhere, as they lie or packed."""
+    limits = dict.fromkeys(("LEAST_PRODUCTS", "LEAST_ROWS", "LEAST_COLUMNS"), 0)
+    limits["MOST_AS_THEY_LIE"] = dict.fromkeys((16, 32), 0 if in_panels else 1 << 62)
+    before = {name: getattr(product_plans, name) for name in limits}
+    for name, limit in limits.items():
+        setattr(product_plans, name, limit)
     products._prepared.cache_clear()
     try:
         yield
     finally:
-        products.LEAST_PRODUCTS, products.LEAST_ROWS, products.LEAST_COLUMNS = before
+        for name, limit in before.items():
+            setattr(product_plans, name, limit)
         products._prepared.cache_clear()
 
 
@@ -52,40 +55,53 @@ def matrix(random, rows, columns, kind, layout="by rows"):
 
 
 def assert_product(found, x, y):
-    """The product, as near as rounding allows."""
+    """The product, or stack of products, as near as rounding allows."""
     wide = np.longdouble if x.dtype == np.float64 else np.float64
-    expected = np.dot(x.astype(wide), y.astype(wide))
-    size = np.dot(np.abs(x).astype(wide), np.abs(y).astype(wide))
+    expected = np.matmul(x.astype(wide), y.astype(wide))
+    size = np.matmul(np.abs(x).astype(wide), np.abs(y).astype(wide))
     assert found.dtype == x.dtype
     assert found.flags.c_contiguous
-    assert np.all(np.abs(found - expected) <= np.finfo(x.dtype).eps * (x.shape[1] + 2) * size)
+    assert np.all(np.abs(found - expected) <= np.finfo(x.dtype).eps * (x.shape[-1] + 2) * size)
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     sizes=st.tuples(SIZES, SIZES, SIZES | st.sampled_from([384, 385, 800])),
     layouts=st.tuples(LAYOUTS, LAYOUTS), kind=st.sampled_from(["f", "d"]),
-    seed=st.integers(0, 1000),
+    in_panels=st.booleans(), seed=st.integers(0, 1000),
 )  # fmt: skip
 @native
-def test_products_of_all_sizes_and_layouts(sizes, layouts, kind, seed):
+def test_products_of_all_sizes_and_layouts(sizes, layouts, kind, in_panels, seed):
     random = np.random.default_rng(seed)
     rows, columns, depth = sizes
     x = matrix(random, rows, depth, kind, layouts[0])
     y = matrix(random, depth, columns, kind, layouts[1])
-    with for_all_sizes():
+    with for_all_sizes(in_panels):
         assert_product(products.multiplied(x, y), x, y)
 
 
 @with_tiles
-def test_large_products_are_made_by_our_kernels():
-    kind = np.dtype("f")
-    shapes = [((128, 512), (512, 512)), ((64, 64), (64, 64)), ((2, 999), (999, 999))]
-    is_ours = []
-    for left, right in shapes:
-        found = products._prepared(kind, left, (4 * left[1], 4), right, (4 * right[1], 4))
-        is_ours.append(not isinstance(found, bool))
-    assert is_ours == [True, False, False]
+def test_which_products_are_made_by_our_kernels():
+    rows, turned = (1, 0), (0, 1)
+    cases = [
+        ((128, 128), (128, 128), rows, "stack"),
+        ((100, 100), (100, 100), turned, "stack"),
+        ((512, 512), (512, 512), turned, "product"),
+        ((1024, 1024), (1024, 1024), rows, "product"),
+        ((512, 16, 16), (512, 16, 16), rows, "stack"),
+        ((32, 32), (32, 32), rows, None),
+        ((2, 999), (999, 999), rows, None),
+        ((999, 999), (999, 2), rows, None),
+    ]
+    for left, right, order, expected in cases:
+        steps = [np.empty(shape, "f").strides for shape in (left, right)]
+        if order == turned:
+            steps[1] = steps[1][::-1]
+        factors = product_plans.Factors(
+            "f", left[:-2], (left[-2], right[-1], left[-1]), *steps, 4 * right[-1]
+        )
+        found = product_plans.plan(factors)
+        assert (found and found.function) == expected
 
 
 @native
@@ -101,22 +117,27 @@ def test_numbers_that_are_not_finite_stay_where_they_are():
 
 @with_tiles
 @pytest.mark.parametrize("adds", [False, True])
-def test_nothing_beside_the_result_is_written(adds):
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("in_panels", [False, True])
+def test_nothing_beside_the_result_is_written(in_panels, is_turned, adds):
     random = np.random.default_rng(1)
-    x, y = matrix(random, 101, 130, "f"), matrix(random, 130, 67, "f")
+    x = matrix(random, 101, 730, "f")
+    y = matrix(random, 730, 67, "f", "by columns" if is_turned else "by rows")
     whole = random.standard_normal((103, 80)).astype("f")
     before, result = whole.copy(), whole[1:-1, 5:72]
-    sizes = 101, 67, 130
-    plan = products.plan("f", sizes, x.strides, y.strides, result.strides[0], adds)
+    with for_all_sizes(in_panels):
+        plan = product_plans.plan(
+            product_plans.Factors(
+                "f", (), (101, 67, 730), x.strides, y.strides, result.strides[0], adds
+            )
+        )
+    assert plan.function == ("product" if in_panels else "stack")
     memory = np.full(plan.nbytes + 128, 7, np.uint8)
     start = -(-memory.ctypes.data // 64) * 64
-    places = {
-        "left": x.ctypes.data, "right": y.ctypes.data, "result": result.ctypes.data,
-        "shared": start, "own": start + plan.own_at,
-    }  # fmt: skip
-    table = [places.get(name, number) for name, number in zip(FIELDS, plan.numbers, strict=True)]
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(products.address_of_product("f"))
-    function((ctypes.c_int64 * len(table))(*table))
+    table = list(plan.numbers)
+    table[:4] = x.ctypes.data, y.ctypes.data, result.ctypes.data, start
+    address = products.address_of_product(plan.function, "f")
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)((ctypes.c_int64 * len(table))(*table))
     expected = x @ y + (before[1:-1, 5:72] if adds else 0)
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
     whole[1:-1, 5:72] = before[1:-1, 5:72]
@@ -127,13 +148,16 @@ def test_nothing_beside_the_result_is_written(adds):
 @with_tiles
 def test_results_do_not_depend_on_the_number_of_threads():
     random = np.random.default_rng(2)
-    x, y = torch.tensor(matrix(random, 300, 500, "f")), torch.tensor(matrix(random, 500, 400, "f"))
+    factors = [
+        (torch.tensor(random.standard_normal(left)), torch.tensor(random.standard_normal(right)))
+        for left, right in (((300, 500), (500, 400)), ((9, 70, 90), (9, 90, 80)))
+    ]
     before = torch.get_num_threads()
     try:
         found = []
         for count in (1, before, 1):
             torch.set_num_threads(count)
-            found.append((x @ y).numpy().tobytes())
+            found.append([(x @ y).numpy().tobytes() for x, y in factors])
     finally:
         torch.set_num_threads(before)
     assert found[0] == found[1] == found[2]

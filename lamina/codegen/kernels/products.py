@@ -9,34 +9,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
-from lamina.codegen.kernels.task_library import borrowed, lanes_of, rounded
-from lamina.codegen.kernels.tasks import products as tasks
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.product_plans import Factors, ProductPlan, has_tiles, plan
+from lamina.codegen.kernels.task_library import borrowed, lanes_of
+from lamina.codegen.kernels.tasks.products import product_functions
+from lamina.codegen.kernels.tasks.stacks import stack_functions
 from lamina.codegen.llvm import machine, threads
 from lamina.codegen.llvm.ir import KIND_OF, module
 from lamina.codegen.stores import address_of
 from lamina.devices.thread_count import blas_alone
-
-LEAST_PRODUCTS: Final = 600_000
-"""Multiplications from which on our kernels are faster than BLAS on one thread."""
-
-LEAST_LANES: Final = 8
-"""Lanes of float32 in a vector: with 4, as on ARM, nothing was measured, and BLAS has its way."""
-
-LEAST_ROWS: Final = 4
-LEAST_COLUMNS: Final = 24
-"""With fewer, packing is too much of the work, or too much of a tile is empty."""
-
-MOST_PACKED: Final = 48 << 20
-"""Bytes of packed factors: larger ones are left to BLAS, which needs less memory."""
-
-STRETCH: Final = 512
-"""Steps that are summed up in registers at a time: a panel of rows stays in the first cache."""
 
 SHARED_BY_BLAS: Final = 1 << 18
 """Multiplications from which on OpenBLAS wakes its threads."""
@@ -44,145 +28,107 @@ SHARED_BY_BLAS: Final = 1 << 18
 LARGE_FOR_BLAS: Final = 1 << 23
 """Multiplications from which on BLAS's threads are worth their spinning (80 us of one core)."""
 
-MOST_TOGETHER: Final = 4
-LEAST_PIECES: Final = 16
-"""Panels of a piece, unless there would be too few pieces for threads to finish together."""
-
-_LEFT, _RIGHT, _RESULT, _SHARED, _OWN = (
-    tasks.FIELDS.index(name) for name in ("left", "right", "result", "shared", "own")
-)
-
-
-@final
-@dataclass(frozen=True)
-class ProductPlan:
-    """All that a product needs but addresses.
-
-    Attributes:
-        numbers: The table of the tasks, with zeros for addresses.
-        own_at: Where in the scratch memory that of each thread begins.
-        nbytes: How much scratch memory there must be.
-    """
-
-    numbers: tuple[int, ...]
-    own_at: int
-    nbytes: int
-
-
-def plan(
-    char: str, sizes: tuple[int, int, int], left: tuple[int, ...], right: tuple[int, ...],
-    result_row: int, adds: bool = False,
-) -> ProductPlan | None:  # fmt: skip
-    """How a product is made; None where BLAS does that better.
-
-    Args:
-        char: The dtype.
-        sizes: Rows and columns of the result, and the inner dimension.
-        left, right, result_row: Strides in bytes.
-        adds: Whether it is added to what the result holds.
-    """
-    rows, columns, depth = sizes
-    item = np.dtype(char).itemsize
-    if not has_tiles(char) or item not in left or item not in right:
-        return None
-    if rows < LEAST_ROWS or columns < LEAST_COLUMNS or rows * columns * depth < LEAST_PRODUCTS:
-        return None
-    width = lanes_of(char)
-    height, across = heights_of()[0], 2 * width
-    stretch = -(-depth // -(-depth // STRETCH))
-    sides = (-(-rows // height), height), (-(-columns // across), across)
-    (shared_count, shared_lines), (own_count, own_lines) = sorted(sides, key=math.prod)
-    shared_panel = rounded((depth * shared_lines + width) * item)
-    own_panel = rounded((stretch * own_lines + width) * item)
-    together = max(min(own_count // LEAST_PIECES, MOST_TOGETHER), 1)
-    own_step = own_panel * together
-    own_at = shared_count * shared_panel
-    nbytes = own_at + threads.capacity() * own_step + 64
-    if nbytes > MOST_PACKED:
-        return None
-    table = {
-        "left_row": left[0], "left_column": left[1], "right_row": right[0],
-        "right_column": right[1], "result_row": result_row, "rows": rows, "columns": columns,
-        "depth": depth, "adds": int(adds), "stretch": stretch, "shared_panel": shared_panel,
-        "own_panel": own_panel, "own_step": own_step, "is_left_own": int(own_lines == height),
-        "together": together,
-    }  # fmt: skip
-    return ProductPlan(tuple(table.get(name, 0) for name in tasks.FIELDS), own_at, nbytes)
+_WRITERS: Final = {"product": product_functions, "stack": stack_functions}
 
 
 @functools.cache
-def has_tiles(char: str) -> bool:
-    """Whether this machine has vectors for which our tiles are made."""
-    if char not in "fd" or not machine.is_available():
-        return False
-    return machine.lane_count() >= LEAST_LANES
+def address_of_product(function: str, char: str) -> int:
+    """Where a function for a dtype is in memory: it takes the table of a plan."""
+    return _machine(function, char).address_of(function)
 
 
 @functools.cache
-def address_of_product(char: str) -> int:
-    """Where the function for a dtype is in memory: it takes the tasks' table."""
-    return _machine(char).address_of("product")
-
-
-@functools.cache
-def _machine(char: str) -> machine.Machine:
+def _machine(function: str, char: str) -> machine.Machine:
     threads.pool()  # which the module calls
-    return machine.Machine(module(tasks.product_functions(KIND_OF[char], lanes_of(char))))
+    return machine.Machine(module(_WRITERS[function](KIND_OF[char], lanes_of(char))))
 
 
 @final
 class _Prepared:
-    """A plan, ready to be run for arrays."""
+    """A plan, ready to be run for arrays.
 
-    __slots__ = ("numbers", "plan", "run")
+    Attributes:
+        shape: That of the result.
+    """
 
-    def __init__(self, plan: ProductPlan, char: str) -> None:
-        self.plan = plan
-        self.numbers = (ctypes.c_int64 * len(plan.numbers))(*plan.numbers)
-        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address_of_product(char))
+    __slots__ = ("_free", "_numbers", "nbytes", "run", "shape")
+
+    def __init__(self, plan: ProductPlan, char: str, shape: tuple[int, ...]) -> None:
+        self.shape, self.nbytes = shape, plan.nbytes
+        self._numbers = plan.numbers
+        self._free: list[tuple[Any, int]] = []
+        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address_of_product(plan.function, char))
+
+    def table(self) -> tuple[Any, int]:
+        """A table of the plan's that nobody uses, and its address."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            made = (ctypes.c_int64 * len(self._numbers))(*self._numbers)
+            return made, ctypes.addressof(made)
+
+    def give_back(self, table: tuple[Any, int]) -> None:
+        """Let a table be used again: making one takes longer than filling it."""
+        self._free.append(table)
 
 
 @functools.lru_cache(1024)
 def _prepared(
-    kind: np.dtype[Any], shape: tuple[int, int], left: tuple[int, int], other: tuple[int, int],
-    right: tuple[int, int],
+    kind: np.dtype[Any], shape: tuple[int, ...], left: tuple[int, ...], other: tuple[int, ...],
+    right: tuple[int, ...],
 ) -> _Prepared | bool:  # fmt: skip
     """How a product is made; else whether BLAS is to make it on one thread."""
-    rows, depth = shape
-    columns = other[1]
-    if not has_tiles(kind.char) or not kind.isnative or depth != other[0]:
+    (rows, depth), columns = shape[-2:], other[-1]
+    if not has_tiles(kind.char) or not kind.isnative or depth != other[-2]:
         return False
-    found = plan(kind.char, (rows, columns, depth), left, right, columns * kind.itemsize)
+    try:
+        stack = np.broadcast_shapes(shape[:-2], other[:-2])
+    except ValueError:
+        return False
+    steps = [_steps(each, its, len(stack)) for each, its in ((shape, left), (other, right))]
+    sizes = rows, columns, depth
+    found = plan(Factors(kind.char, stack, sizes, steps[0], steps[1], columns * kind.itemsize))
     if found is not None:
-        return _Prepared(found, kind.char)
-    return SHARED_BY_BLAS <= rows * columns * depth < LARGE_FOR_BLAS
+        return _Prepared(found, kind.char, (*stack, rows, columns))
+    return SHARED_BY_BLAS <= math.prod(sizes) < LARGE_FOR_BLAS
+
+
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Strides with so many leading axes; those that are broadcast are never stepped along."""
+    steps = [step if size > 1 else 0 for size, step in zip(shape[:-2], strides[:-2], strict=True)]
+    return (*[0] * (count - len(steps)), *steps, *strides[-2:])
 
 
 def multiplied(x: Any, y: Any) -> Any:
-    """The product of two matrices, arrays of one dtype.
+    """The product of two matrices, or of two stacks of them: arrays of one dtype.
 
     Raises:
-        ValueError: If their inner dimensions differ.
+        ValueError: If their inner dimensions differ, or stacks do not broadcast.
     """
     kind = x.dtype
     prepared = _prepared(kind, x.shape, x.strides, y.shape, y.strides)
     if prepared is False:
-        return x.dot(y)
+        return _by_blas(x, y)
     if prepared is True:
         with blas_alone:
-            return x.dot(y)
-    made = np.empty((x.shape[0], y.shape[1]), kind)
+            return _by_blas(x, y)
+    made = np.empty(prepared.shape, kind)
     pool = threads.pool()
     if not pool.is_ready:
         pool.start()
-    numbers = prepared.numbers
-    table = numbers.__class__.from_buffer_copy(numbers)
-    table[_LEFT], table[_RIGHT], table[_RESULT] = address_of(x), address_of(y), address_of(made)
-    memory = borrowed(prepared.plan.nbytes)
-    try:
-        table[_SHARED] = memory.address
-        table[_OWN] = memory.address + prepared.plan.own_at
-        prepared.run(ctypes.addressof(table))
-    finally:
+    table = prepared.table()
+    entries, place = table
+    entries[0], entries[1], entries[2] = address_of(x), address_of(y), address_of(made)
+    if prepared.nbytes:
+        memory = borrowed(prepared.nbytes)
+        entries[3] = memory.address
+        prepared.run(place)
         memory.give_back()
+    else:
+        prepared.run(place)
+    prepared.give_back(table)
     return made
+
+
+def _by_blas(x: Any, y: Any) -> Any:
+    return x.dot(y) if x.ndim == 2 == y.ndim else np.matmul(x, y)

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
 from lamina.codegen.graph import Graph, Node, View
-from lamina.codegen.kernels import products as kernels
-from lamina.codegen.kernels.tasks.products import FIELDS
+from lamina.codegen.kernels import product_plans as plans
+from lamina.codegen.kernels.products import SHARED_BY_BLAS, address_of_product
+from lamina.codegen.kernels.tasks.products import PLACES
 from lamina.codegen.llvm import machine
 from lamina.codegen.llvm.ir import KIND_OF, Function, literal
 from lamina.codegen.llvm.moving import Mover
@@ -66,20 +67,25 @@ class Product:
         self._stack = self.out.shape[:-2]
         count = len(self._stack)
         self._steps = [_stack_strides(view, count) for view in (self.left, self.right, self.out)]
-        self.plan = self._own_plan() if math.prod(self._stack) == 1 else None
+        self.plan = self._own_plan()
 
     @property
     def wakes_blas(self) -> bool:
         """Whether BLAS would use threads of its own, unless it is told not to."""
         one = math.prod(self.out.shape[-2:]) * self.left.shape[-1]
-        return self.plan is None and one >= kernels.SHARED_BY_BLAS
+        return self.plan is None and one >= SHARED_BY_BLAS
 
-    def _own_plan(self) -> kernels.ProductPlan | None:
-        rows, columns = self.out.shape[-2:]
-        sizes = (rows, columns, self.left.shape[-1])
-        left, right = (view.strides[-2:] for view in (self.left, self.right))
-        step = columns * self.out.dtype.itemsize
-        return kernels.plan(self.out.dtype.char, sizes, left, right, step, self.addend is not None)
+    def _own_plan(self) -> plans.ProductPlan | None:
+        kind, (rows, columns) = self.out.dtype, self.out.shape[-2:]
+        left, right, _ = (
+            (*steps, *view.strides[-2:])
+            for steps, view in zip(self._steps, (self.left, self.right, self.out), strict=True)
+        )
+        sizes, adds = (rows, columns, self.left.shape[-1]), self.addend is not None
+        result_row = columns * kind.itemsize
+        return plans.plan(
+            plans.Factors(kind.char, self._stack, sizes, left, right, result_row, adds)
+        )
 
     def share(self, threads: int) -> Share | None:
         """How threads share calls of BLAS; None if it is too small for that."""
@@ -110,17 +116,16 @@ class Product:
     def write_own(self, function: Function, address: Callable[..., str], scratch: str) -> None:
         """All of it, by our kernels, which pack the factors into memory from `scratch` on."""
         assert self.plan is not None
-        own = Mover(function).at(scratch, self.plan.own_at)
-        places = dict(zip(("left", "right", "result"), self.places(address), strict=True))
-        places |= {"shared": scratch, "own": own}
-        table = function.slot(f"[{len(FIELDS)} x i64]")
-        for k, (name, number) in enumerate(zip(FIELDS, self.plan.numbers, strict=True)):
+        places = dict(zip(PLACES, (*self.places(address), scratch), strict=True))
+        names = self.plan.names
+        table = function.slot(f"[{len(names)} x i64]")
+        for k, (name, number) in enumerate(zip(names, self.plan.numbers, strict=True)):
             at = function.give(f"getelementptr i64, ptr {table}, i64 {k}")
             entry = f"ptr {places[name]}" if name in places else f"i64 {number}"
             function.line(f"store {entry}, ptr {at}")
-        name = _symbol_of_product(self.out.dtype.char)
-        function.declare(f"void @{name}(ptr)")
-        function.line(f"call void @{name}(ptr {table})")
+        symbol = _symbol_of_product(self.plan.function, self.out.dtype.char)
+        function.declare(f"void @{symbol}(ptr)")
+        function.line(f"call void @{symbol}(ptr {table})")
 
     def write(self, function: Function, places: list[str]) -> None:
         """All of it."""
@@ -211,10 +216,10 @@ def _symbol_of_gemm(char: str) -> str:
 
 
 @functools.cache
-def _symbol_of_product(char: str) -> str:
-    """The name by which machine code calls our product for a dtype."""
-    machine.add_symbol(f"lamina_product_{char}", kernels.address_of_product(char))
-    return f"lamina_product_{char}"
+def _symbol_of_product(function: str, char: str) -> str:
+    """The name by which machine code calls one of our products for a dtype."""
+    machine.add_symbol(f"lamina_{function}_{char}", address_of_product(function, char))
+    return f"lamina_{function}_{char}"
 
 
 def can_write(node: Node) -> bool:

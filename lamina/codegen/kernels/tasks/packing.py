@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Final
 
 from lamina.codegen.kernels.tasks.routines import (
@@ -18,11 +19,16 @@ STRETCH: Final = 64
 """Steps that a panel is packed for at a time: they stay in the first-level cache meanwhile."""
 
 PANEL: Final = "ptr %source, ptr %rows, ptr %runs, i64 %count, i64 %steps, ptr %target"
+LINES: Final = "ptr %source, i64 %row, i64 %column, i64 %rows, i64 %count, ptr %target"
 TURNED: Final = "ptr %source, i64 %step, i64 %rows, i64 %count, ptr %target, i64 %width"
 PLANES: Final = (
     "ptr %source, i64 %channel, i64 %channels, ptr %entries, i64 %entry_count, i64 %step, "
     "ptr %target, i64 %plane, i64 %fill"
 )
+
+AHEAD: Final = 32
+LINES_AHEAD: Final = 8
+"""Steps, or lines of memory, after which something is wanted when it is asked for."""
 
 
 def packing_functions(kind: str, width: int) -> list[Function]:
@@ -193,4 +199,61 @@ def _pack_rows(kind: str) -> Function:
                 (place + k * height * item).store(value)
         with routine.loop(present, height) as i, routine.loop(first, last) as k:
             (target + i * item + k * height * item).store(routine.number(0, kind))
+    return routine.function
+
+
+def pack_lines(kind: str, width: int, across: int, name: str) -> Function:
+    """A panel of lines (rows of a left factor, columns of a right one) that lie side by side.
+
+    Line k of `rows` is at `source + k * item`, and steps on by `column` bytes. Lines that are not
+    there become zeros; behind the panel, up to a vector is overwritten.
+    """
+    routine = Routine(f"pack_{name}_lines", LINES)
+    block, item = Block(routine.function, width), BYTES[kind]
+    source, target = routine.address("source"), routine.address("target")
+    parts = range(0, across, width)
+    size = least(routine.parameter("rows"), across)
+    masks = [first_lanes(block, size - first) for first in parts]
+    with routine.loop(0, routine.parameter("count")) as k:
+        here, there = source + k * routine.parameter("column"), target + k * (across * item)
+        far = here + routine.parameter("column") * AHEAD
+        for first, mask in zip(parts, masks, strict=True):
+            (far + first * item).prefetch()
+            (there + first * item).store((here + first * item).load_some(kind, mask))
+    return routine.function
+
+
+def pack_turned(kind: str, width: int, across: int, name: str) -> Function:
+    """The same for lines that are `row` bytes apart, each without gaps: squares are transposed."""
+    routine = Routine(f"pack_{name}_turned", LINES)
+    block, item = Block(routine.function, width), BYTES[kind]
+    source, target = routine.address("source"), routine.address("target")
+    row, rows, count = (routine.parameter(each) for each in ("row", "rows", "count"))
+
+    def turned(first: Lanes, start: int, is_whole: bool) -> list[Lanes]:
+        mask = first_lanes(block, count - first)
+        lanes = [block.constant(kind, 0)] * width
+        for i in range(min(width, across - start)):
+            at = source + row * (start + i) + first * item
+            inside = block.splat("i1", rows.compare("sgt", start + i).name) & mask
+            lanes[i] = at.lanes(kind, block) if is_whole else at.load_some(kind, inside)
+            if is_whole:
+                (at + LINES_AHEAD * 64).prefetch()
+        return transposed(lanes)
+
+    def squares(first: Lanes, is_whole: bool) -> None:
+        found = [turned(first, start, is_whole) for start in range(0, across, width)]
+        for k, parts in enumerate(zip(*found, strict=True)):
+            home = target + (first + k) * (across * item)
+            with ExitStack() as stack:
+                if not is_whole:
+                    stack.enter_context(routine.when((first + k).compare("slt", count)))
+                for number, lanes in enumerate(parts):
+                    (home + number * width * item).store(lanes)
+
+    whole = rows.compare("sge", across).where(count // width * width, 0)
+    with routine.loop(0, whole, width) as first:
+        squares(first, is_whole=True)
+    with routine.loop(whole, count, width) as first:
+        squares(first, is_whole=False)
     return routine.function

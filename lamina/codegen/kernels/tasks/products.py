@@ -9,47 +9,44 @@ late is done by the others.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from typing import Final, final
 
 from lamina.codegen.kernels.tasks.fields import fields
-from lamina.codegen.kernels.tasks.packing import transposed
+from lamina.codegen.kernels.tasks.packing import pack_lines, pack_turned
 from lamina.codegen.kernels.tasks.routines import (
     BYTES,
     Address,
     Routine,
-    Variable,
     first_lanes,
     least,
 )
-from lamina.codegen.kernels.tasks.tiles import heights_of
+from lamina.codegen.kernels.tasks.tiles import heights_of, summed, write_sums
 from lamina.codegen.llvm import pool_code
 from lamina.codegen.llvm.ir import TABLE, Block, Function, Lanes
 
+PLACES: Final = ("left", "right", "result", "scratch")
+"""The addresses that tables of products have, as their first entries."""
+
 FIELDS: Final = (
-    "left", "left_row", "left_column", "right", "right_row", "right_column",
-    "result", "result_row", "rows", "columns", "depth", "adds", "stretch",
-    "shared", "shared_panel", "own", "own_panel", "own_step", "is_left_own", "together",
+    *PLACES, "left_row", "left_column", "right_row", "right_column", "result_row",
+    "rows", "columns", "depth", "adds", "stretch",
+    "shared_panel", "own_at", "own_panel", "own_step", "is_left_own", "together",
 )  # fmt: skip
 """What the tasks find in their table. Steps and sizes of panels are in bytes.
 
 A `stretch` is how many steps of the inner dimension are summed up in registers at a time. The
-panels of one factor (the left one, unless `is_left_own`) are packed into memory that is `shared`,
-those of the other one, for one stretch at a time, by each thread into its `own`. A piece has
-`together` panels of that one, and all of the shared ones.
+panels of one factor (the left one, unless `is_left_own`) are packed into `scratch` memory that is
+shared, those of the other one, for one stretch at a time, by each thread into its own, which begins
+at `own_at`. A piece has `together` panels of that one, and all of the shared ones.
 """
 
 PACKED_TOGETHER: Final = 4
 """Panels that a thread packs at a time: neighbours share lines of memory."""
 
-AHEAD: Final = 32
-LINES_AHEAD: Final = 8
-"""Steps, or lines of memory, after which something is wanted when it is asked for."""
-
 _TILE: Final = (
     "ptr %left, ptr %right, i64 %count, ptr %result, i64 %step, i64 %rows, i64 %columns, i64 %adds"
 )
-_PART: Final = "ptr %source, i64 %row, i64 %column, i64 %rows, i64 %count, ptr %target"
 
 
 def product_functions(kind: str, width: int) -> list[Function]:
@@ -57,10 +54,10 @@ def product_functions(kind: str, width: int) -> list[Function]:
     height = heights_of()[0]
     return [
         _tile(kind, width, height),
-        _pack_lines(kind, width, height, "left"),
-        _pack_lines(kind, width, 2 * width, "right"),
-        _pack_turned(kind, width, height, "left"),
-        _pack_turned(kind, width, 2 * width, "right"),
+        pack_lines(kind, width, height, "left"),
+        pack_lines(kind, width, 2 * width, "right"),
+        pack_turned(kind, width, height, "left"),
+        pack_turned(kind, width, 2 * width, "right"),
         _pack(kind, width, height),
         _Multiplying(kind, width, height).write(),
         _driver(width, height),
@@ -68,63 +65,6 @@ def product_functions(kind: str, width: int) -> list[Function]:
 
 
 # --- packing -------------------------------------------------------------------------------------
-
-
-def _pack_lines(kind: str, width: int, across: int, name: str) -> Function:
-    """A panel of lines (rows of a left factor, columns of a right one) that lie side by side.
-
-    Line k of `rows` is at `source + k * item`, and steps on by `column` bytes. Lines that are not
-    there become zeros; behind the panel, up to a vector is overwritten.
-    """
-    routine = Routine(f"pack_{name}_lines", _PART)
-    block, item = Block(routine.function, width), BYTES[kind]
-    source, target = routine.address("source"), routine.address("target")
-    parts = range(0, across, width)
-    size = least(routine.parameter("rows"), across)
-    masks = [first_lanes(block, size - first) for first in parts]
-    with routine.loop(0, routine.parameter("count")) as k:
-        here, there = source + k * routine.parameter("column"), target + k * (across * item)
-        far = here + routine.parameter("column") * AHEAD
-        for first, mask in zip(parts, masks, strict=True):
-            (far + first * item).prefetch()
-            (there + first * item).store((here + first * item).load_some(kind, mask))
-    return routine.function
-
-
-def _pack_turned(kind: str, width: int, across: int, name: str) -> Function:
-    """The same for lines that are `row` bytes apart, each without gaps: squares are transposed."""
-    routine = Routine(f"pack_{name}_turned", _PART)
-    block, item = Block(routine.function, width), BYTES[kind]
-    source, target = routine.address("source"), routine.address("target")
-    row, rows, count = (routine.parameter(each) for each in ("row", "rows", "count"))
-
-    def turned(first: Lanes, start: int, is_whole: bool) -> list[Lanes]:
-        mask = first_lanes(block, count - first)
-        lanes = [block.constant(kind, 0)] * width
-        for i in range(min(width, across - start)):
-            at = source + row * (start + i) + first * item
-            inside = block.splat("i1", rows.compare("sgt", start + i).name) & mask
-            lanes[i] = at.lanes(kind, block) if is_whole else at.load_some(kind, inside)
-            if is_whole:
-                (at + LINES_AHEAD * 64).prefetch()
-        return transposed(lanes)
-
-    def squares(first: Lanes, is_whole: bool) -> None:
-        found = [turned(first, start, is_whole) for start in range(0, across, width)]
-        for k, parts in enumerate(zip(*found, strict=True)):
-            home = target + (first + k) * (across * item)
-            with ExitStack() as stack:
-                if not is_whole:
-                    stack.enter_context(routine.when((first + k).compare("slt", count)))
-                for number, lanes in enumerate(parts):
-                    (home + number * width * item).store(lanes)
-
-    whole = rows.compare("sge", across).where(count // width * width, 0)
-    with routine.loop(0, whole, width) as first:
-        squares(first, is_whole=True)
-    with routine.loop(whole, count, width) as first:
-        squares(first, is_whole=False)
-    return routine.function
 
 
 @final
@@ -154,7 +94,7 @@ class _Panels:
 
     def shared(self, panel: Lanes, k: Lanes) -> Address:
         """Where a panel that all threads read is, from a step on."""
-        start = self._places["shared"] + panel * self._numbers["shared_panel"]
+        start = self._places["scratch"] + panel * self._numbers["shared_panel"]
         return start + k * (self.across * self._item)
 
 
@@ -185,37 +125,20 @@ def _tile(kind: str, width: int, height: int) -> Function:
     left, right = routine.address("left"), routine.address("right")
     result, step = routine.address("result"), routine.parameter("step")
     rows, columns, adds = (routine.parameter(each) for each in ("rows", "columns", "adds"))
-    sums = [[Variable(block.constant(kind, 0)) for _ in range(2)] for _ in range(height)]
-    with routine.loop(0, routine.parameter("count")) as k:
-        factors, vectors = left + k * (height * item), right + k * (2 * width * item)
-        pair = [(vectors + v * width * item).lanes(kind, block) for v in range(2)]
-        for i, row in enumerate(sums):
-            factor = (factors + i * item).spread(kind, block)
-            for total, lanes in zip(row, pair, strict=True):
-                total.set(factor.times_plus(lanes, total.get()))
-    finished = [[total.get() for total in row] for row in sums]
+    sums = summed(
+        routine,
+        [[block.constant(kind, 0)] * 2] * height,
+        routine.parameter("count"),
+        lambda k, i: (left + k * (height * item) + i * item).spread(kind, block),
+        lambda k, v: (right + k * (2 * width * item) + v * width * item).lanes(kind, block),
+    )
     is_whole = rows.compare("sge", height) & columns.compare("sge", 2 * width)
+    masks = [first_lanes(block, columns - v * width) for v in range(2)]
 
-    def each(write: str) -> None:
-        masks = [first_lanes(block, columns - v * width) for v in range(2)]
-        for i, row in enumerate(finished):
-            for v, lanes in enumerate(row):
-                at = result + step * i + v * width * item
-                if write == "store":
-                    at.store(lanes)
-                elif write == "add":
-                    at.store(at.lanes(kind, block) + lanes)
-                else:
-                    inside = block.splat("i1", rows.compare("sgt", i).name) & masks[v]
-                    adding = block.splat("i1", adds.compare("ne", 0).name) & inside
-                    at.store_some(lanes + at.load_some(kind, adding), inside)
+    def inside(row: int, vector: int) -> Lanes:
+        return block.splat("i1", rows.compare("sgt", row).name) & masks[vector]
 
-    with routine.when(is_whole & adds.compare("eq", 0)):
-        each("store")
-    with routine.when(is_whole & adds.compare("ne", 0)):
-        each("add")
-    with routine.when(is_whole.compare("eq", 0)):
-        each("some")
+    write_sums(routine, sums, (result, step), is_whole, adds, inside)
     return routine.function
 
 
@@ -230,7 +153,8 @@ class _Multiplying:
         self._left = _Panels(routine, kind, width, height, "left")
         self._right = _Panels(routine, kind, width, height, "right")
         worker = routine.parameter("worker")
-        self._memory = self._places["own"] + worker * self._numbers["own_step"]
+        own = self._places["scratch"] + self._numbers["own_at"]
+        self._memory = own + worker * self._numbers["own_step"]
 
     def write(self) -> Function:
         """The function."""

@@ -160,6 +160,39 @@ def summed(
     return [[total.get() for total in row] for row in totals]
 
 
+def write_sums(
+    routine: Routine, sums: list[list[Lanes]], target: tuple[Address, Lanes], is_whole: Lanes,
+    adds: Lanes, inside: Callable[[int, int], Lanes],
+) -> None:  # fmt: skip
+    """Write a tile's rows, or add them to what is there if `adds` is not zero.
+
+    Args:
+        routine: The function.
+        sums: The vectors of each row.
+        target: Where the first row goes, and how far apart rows are.
+        is_whole: Whether all of the tile is there; if not, `inside` says what is of each vector.
+        adds, inside: See above.
+    """
+    (start, step), kind = target, sums[0][0].kind
+    block = sums[0][0].block
+    places = [
+        (start + step * i + v * block.width * BYTES[kind], lanes, (i, v))
+        for i, row in enumerate(sums)
+        for v, lanes in enumerate(row)
+    ]
+    with routine.when(is_whole & adds.compare("eq", 0)):
+        for at, lanes, _ in places:
+            at.store(lanes)
+    with routine.when(is_whole & adds.compare("ne", 0)):
+        for at, lanes, _ in places:
+            at.store(at.lanes(kind, block) + lanes)
+    with routine.when(is_whole.compare("eq", 0)):
+        is_added = block.splat("i1", adds.compare("ne", 0).name)
+        for at, lanes, (i, v) in places:
+            bits = inside(i, v)
+            at.store_some(lanes + at.load_some(kind, bits & is_added), bits)
+
+
 def _packed(kind: str, width: int, height: int, vectors: int) -> Function:
     """A tile from a packed left factor (count, height) and vectors of a right factor.
 
