@@ -5,6 +5,7 @@ Such a kernel is compiled once for its dtypes. What updates a parameter in an op
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any, Final, final
@@ -67,11 +68,22 @@ class FlatKernel:
         self._order = order  # of the table: which argument each entry is
         self._code = machine.Machine(ir.module([task]) + _PIECES)
         self._task = self._code.address_of("pieces")
+        self._range = self._code.address_of("flat")
         self._pool = threads.pool()
 
     def run(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
         """Do it for each row of arrays, all of them contiguous and of one size."""
         self.prepared(rows).run([row[0] for row in rows], numbers)
+
+    def run_one(self, arrays: Sequence[Any], numbers: Sequence[Any]) -> None:
+        """Do it for one row of arrays: without the tables for many, which take 15 us."""
+        count, start, step = len(arrays), 0, self._number_dtype.itemsize
+        if numbers:
+            values = np.array(numbers, self._number_dtype)
+            start = address_of(values) - count * step
+        places = (address_of(arrays[k]) if k < count else start + k * step for k in self._order)
+        table = array("q", places)
+        self._pool.run(self._range, table.buffer_info()[0], arrays[0].size, GRAIN)
 
     def prepared(self, rows: Sequence[Sequence[Any]]) -> Prepared:
         """The same for these rows, again and again, with other first arrays and other numbers."""
@@ -118,8 +130,8 @@ class Prepared:
     def run(self, firsts: Sequence[Any], numbers: Sequence[float]) -> None:
         """Do it for each row."""
         places = self._firsts
-        for row, array in enumerate(firsts):
-            places[row] = address_of(array)
+        for row, first in enumerate(firsts):
+            places[row] = address_of(first)
         if not all(map(is_, numbers, self._numbers)):
             self._values[:] = numbers
             self._numbers = numbers

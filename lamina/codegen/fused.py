@@ -206,6 +206,13 @@ class FlatFunction:
             for row in rows:
                 self._function(*row, *numbers)
 
+    def run_one(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> bool:
+        """Do it for one row by machine code; False, and nothing is done, while there is none."""
+        loop = self._loop((arrays,), len(numbers))
+        if loop:
+            loop.run_one(arrays, numbers)
+        return bool(loop)
+
     def prepared(self, rows: Sequence[Sequence[Any]], numbers: Sequence[float]) -> Any:
         """The compiled loop, ready for rows of which only the first array is not always the same.
 

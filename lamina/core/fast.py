@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lamina.codegen.vectorized import LEAST_SHARED, shared
 from lamina.core import blame
 from lamina.core.call import execute, publish, run
 from lamina.core.fast_nodes import (
@@ -45,6 +46,8 @@ from lamina.core.views import refresh
 ndarray: Final = np.ndarray
 _frame: Final = sys._getframe
 _new: Final[Any] = object.__new__
+_ARITHMETIC: Final = (np.add, np.subtract, np.multiply, np.true_divide)
+"""What NumPy alone would do on one thread."""
 
 
 def _declare(
@@ -231,6 +234,7 @@ def binary(
         node_class.bare_rules = tuple(None if rule is SAME else rule for rule in rules)
     keeps = kept_for(op, 2)
     is_differentiable = grad is not None
+    of_large = shared(kernel) if kernel in _ARITHMETIC else kernel
 
     def call(input: Any, other: Any, *, out: Any = None) -> Any:
         if input.__class__ is not Tensor or door.is_watched or out is not None:
@@ -256,7 +260,7 @@ def binary(
         else:
             return run(op, [input, other])
         try:
-            result = kernel(x, y)
+            result = kernel(x, y) if x.size < LEAST_SHARED else of_large(x, y)
         except Exception:  # the general way knows what a mistake means
             return execute(op, [input, other])
         if result.__class__ is not ndarray:

@@ -8,6 +8,7 @@ from codegen.machines import graph_of, machine
 
 import lamina
 from lamina.codegen import vectorized as module
+from lamina.codegen.flat import FlatKernel
 from lamina.codegen.vectorized import vectorized
 from lamina.ops.error_function import erf_of
 
@@ -107,3 +108,63 @@ def test_large_and_small_tensors_agree(name, kind):
     for _ in range(10):  # the last ones by machine code
         found = function(x)
     lamina.testing.assert_close(found, parts, rtol=near, atol=near)
+
+
+# --- two arrays ---------------------------------------------------------------------------------
+
+PAIR = [np.random.default_rng(k).standard_normal((512, 300)).astype(np.float32) for k in (1, 2)]
+
+
+@native
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.true_divide])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_threads_share_arithmetic_of_large_arrays_to_the_same_bits(monkeypatch, ufunc, kind):
+    monkeypatch.setattr(module, "WORK_BEFORE", 0)
+    function = module.shared(ufunc)
+    runs = counted_runs(monkeypatch)
+    x, y = (array.astype(kind) for array in PAIR)
+    for first, second in ((x, y), (x.T, y.T), (x, x), (x, 0.3), (x, 3), (x.reshape(-1)[7:], 1e-3)):
+        made, expected = function(first, second), ufunc(first, second)
+        np.testing.assert_array_equal(made, expected)
+        assert made.dtype == expected.dtype
+        assert made.strides == expected.strides
+    assert len(runs) == 6
+
+
+@native
+def test_pairs_of_other_kinds_are_left_to_the_ufunc(monkeypatch):
+    monkeypatch.setattr(module, "WORK_BEFORE", 0)
+    function = module.shared(np.add)
+    runs = counted_runs(monkeypatch)
+    x, y = PAIR
+    for first, second in (
+        (x, y[0]), (x, y[:1]), (x, y.astype(np.float64)), (x[:, ::2], y[:, ::2]), (x, y.T.copy().T),
+        (x, np.float64(2)), (x, np.array(2, np.float32)), (x.astype(np.int64), 3), (x, True),
+    ):  # fmt: skip
+        made, expected = function(first, second), np.add(first, second)
+        np.testing.assert_array_equal(made, expected)
+        assert made.dtype == expected.dtype
+    assert runs == []
+
+
+def counted_runs(monkeypatch):
+    """The sizes of the arrays that machine code goes through from now on."""
+    runs = []
+    run = FlatKernel.run_one
+
+    def noted(kernel, arrays, numbers):
+        runs.append(arrays[0].size)
+        run(kernel, arrays, numbers)
+
+    monkeypatch.setattr(FlatKernel, "run_one", noted)
+    return runs
+
+
+@native
+def test_large_tensors_have_the_sums_of_numpy():
+    x, y = (lamina.tensor(array) for array in PAIR)
+    for _ in range(12):
+        found = (x + y, x - 2, x * 0.1, x / y)
+    expected = (PAIR[0] + PAIR[1], PAIR[0] - 2, PAIR[0] * np.float32(0.1), PAIR[0] / PAIR[1])
+    for made, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(made.numpy(), right)
