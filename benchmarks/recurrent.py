@@ -1,7 +1,8 @@
 """Recurrent layers beside PyTorch's: each library in a process of its own, in turns.
 
 Training steps with Adam on the last output of a layer of 128 units, 64 positions, batch 32, input
-64; what runs an LSTM without gradients; and a small one (20 positions, batch 8, 16 to 32).
+64; what runs an LSTM without gradients; a small one (20 positions, batch 8, 16 to 32); and large
+ones of few sequences (32 positions). Arguments are parts of cases' names: only those are run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ CASES = {
     "LSTM, two layers, both directions": "LSTM 64 128 2 1 64 32 1",
     "LSTM without gradients": "LSTM 64 128 1 0 64 32 0",
     "small LSTM": "LSTM 16 32 1 0 20 8 1",
+    "LSTM, 1024 units, 1 sequence": "LSTM 1024 1024 1 0 32 1 1",
+    "LSTM, 1024 units, 1 sequence, without gradients": "LSTM 1024 1024 1 0 32 1 0",
+    "GRU, 1024 units, 4 sequences": "GRU 1024 1024 1 0 32 4 1",
+    "LSTM, 256 units, 1 sequence": "LSTM 256 256 1 0 32 1 1",
 }
 PROGRAM = """
 import importlib, sys, time
@@ -70,6 +75,8 @@ def main() -> None:
         ways.append(("torch", "eager"))
     rows = []
     for name, case in CASES.items():
+        if not all(part in name for part in sys.argv[1:]):
+            continue
         rounds = [[measure(*way, case) for way in ways] for _ in range(ROUNDS)]
         rows.append([name, *(f"{1000 * min(times):.2f}" for times in zip(*rounds, strict=True))])
     print_table(["ms", "Lamina", "`lamina.compile`", "PyTorch"][: 1 + len(ways)], rows)

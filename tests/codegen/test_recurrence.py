@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import lamina
 from lamina import nn
+from lamina.codegen.kernels import recurrence_units as units
 from lamina.codegen.kernels.recurrence_forms import FORMS
-from lamina.nn.utils.rnn import pack_padded_sequence
+from lamina.nn.utils.rnn import PackedSequence, pack_padded_sequence
 from lamina.ops import recurrent_kernels as kernels
 
 NATIVE = pytest.mark.skipif(len(WAYS) == 1, reason="needs llvmlite")
@@ -190,6 +191,60 @@ def test_each_sequence_has_the_same_bits_in_any_batch(mode):
         together, _ = layer(x)
         apart = lamina.cat([layer(part)[0] for part in x.split(1, 1)], 1)
     assert lamina.equal(together, apart)
+
+
+@contextmanager
+def units_shared(least):
+    """Threads share the units of layers whose weights have so many bytes."""
+    before = units.LEAST_WEIGHT, units.LEAST_FOR_MANY
+    units.LEAST_WEIGHT = units.LEAST_FOR_MANY = least
+    try:
+        yield
+    finally:
+        units.LEAST_WEIGHT, units.LEAST_FOR_MANY = before
+
+
+def outputs_and_gradients(layer, data, first):
+    leaves = (*first, *layer.parameters())
+    for leaf in leaves:
+        leaf.grad = None
+    output, last = layer(data, first if len(first) > 1 else first[0])
+    output = output.data if isinstance(output, PackedSequence) else output
+    last = last if isinstance(last, tuple) else (last,)
+    total([output], last).backward()
+    return [output, *last, *(leaf.grad for leaf in leaves)]
+
+
+@NATIVE
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("mode", sorted(FORMS))
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=14),
+    st.sampled_from([1, 16, 17, 70, 130, 200]),
+    st.sampled_from([lamina.float32, lamina.float64]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_sharing_units_gives_the_same_bits(mode, threads, lengths, hidden, dtype, bias, is_packed):
+    layer = layer_of(mode, 5, hidden, bias=bias, bidirectional=True).to(dtype)
+    data = lamina.randn(max(lengths), len(lengths), 5, dtype=dtype)
+    shape = 2, len(lengths), hidden
+    parts = range(2 if mode == "LSTM" else 1)
+    first = tuple(lamina.randn(shape, dtype=dtype, requires_grad=True) for _ in parts)
+    if is_packed:
+        data = pack_padded_sequence(data, sorted(lengths, reverse=True))
+    before = lamina.get_num_threads()
+    lamina.set_num_threads(min(threads, before))
+    try:
+        with by(True):
+            with units_shared(1 << 62):
+                expected = outputs_and_gradients(layer, data, first)
+            with units_shared(0):
+                found = outputs_and_gradients(layer, data, first)
+    finally:
+        lamina.set_num_threads(before)
+    assert all(map(lamina.equal, found, expected))
 
 
 @NATIVE

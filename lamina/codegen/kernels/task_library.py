@@ -21,6 +21,7 @@ from lamina.codegen.kernels.tasks.pooling import pooling_functions
 from lamina.codegen.kernels.tasks.recurrence import walk_functions
 from lamina.codegen.kernels.tasks.recurrence_backward import return_functions
 from lamina.codegen.kernels.tasks.recurrence_gates import GATES
+from lamina.codegen.kernels.tasks.recurrence_units import units_functions
 from lamina.codegen.kernels.tasks.tiles import tile_functions
 from lamina.codegen.kernels.tasks.weights import WeighWriter, fold_function
 from lamina.codegen.kernels.tasks.winograd import FilterWriter, filters_function
@@ -63,6 +64,7 @@ _CHAPTERS: Final[dict[str, Callable[[str, int], list[Function]]]] = {
         *depthwise_functions(kind, width),
     ],
     **{name: functools.partial(_recurrent_functions, name) for name in GATES},
+    **{f"{name}, units": functools.partial(units_functions, name) for name in GATES},
 }
 
 

@@ -9,9 +9,23 @@ from __future__ import annotations
 from typing import Final
 
 from lamina.codegen.kernels.tasks.fields import fields, row_at
-from lamina.codegen.kernels.tasks.recurrence import GROUP, STEP, Shape, rows_of_piece
+from lamina.codegen.kernels.tasks.recurrence import STEP, rows_of_piece
 from lamina.codegen.kernels.tasks.recurrence_gates import GATES
-from lamina.codegen.kernels.tasks.routines import Address, Routine, either, first_lanes, least
+from lamina.codegen.kernels.tasks.recurrence_tiles import (
+    GROUP,
+    Shape,
+    blocks_of,
+    each_tile,
+    spans,
+)
+from lamina.codegen.kernels.tasks.routines import (
+    Address,
+    Routine,
+    either,
+    first_lanes,
+    largest,
+    least,
+)
 from lamina.codegen.kernels.tasks.tiles import summed
 from lamina.codegen.llvm.ir import Block, Function, Lanes
 
@@ -23,11 +37,15 @@ RETURN_FIELDS: Final = (
 """What the task `return` finds in its table; `before` is the first cell (or state). `totals` has a
 row like `of_gates` for each sequence, at first of zeros."""
 
+LAY_BACK_FIELDS: Final = ("weight", "weight_row", "rows", "size", "panels")
+"""What the task `lay_back` finds in its table."""
+
 LINE: Final = 64
 """Bytes of a line of memory."""
 
 UNDO: Final = (
-    "ptr %state, ptr %cells, ptr %before, i64 %across, i64 %rows, i64 %size, ptr %kept, i64 %row, "
+    "ptr %state, ptr %cells, ptr %before, i64 %across, i64 %rows, i64 %size, i64 %begin, i64 %end, "
+    "ptr %kept, i64 %row, "
     "ptr %gradient, i64 %gradient_row, ptr %of_gates, i64 %of_gates_row, ptr %totals"
 )
 THROUGH: Final = (
@@ -38,15 +56,45 @@ THROUGH: Final = (
 def return_functions(name: str, kind: str, width: int) -> list[Function]:
     """The task of the way back for a kind of layer, and what it calls but `copy_rows`."""
     shape = Shape(GATES[name], kind, width)
+    return [*part_functions(shape), _return(shape)]
+
+
+def part_functions(shape: Shape) -> list[Function]:
+    """What the way back consists of."""
     return [
+        _lay_back(shape),
         _undo(shape),
         *(_through(shape, rows, blocks) for rows in shape.heights for blocks in (GROUP, 1)),
-        _return(shape),
     ]
 
 
+def _lay_back(shape: Shape) -> Function:
+    """Task: panels of the state's weight as it lies, a block of hidden units a piece: `lay_back`.
+
+    A panel has vectors of several blocks; what is left over has panels of its own.
+    """
+    routine = Routine("lay_back")
+    numbers, places = fields(routine, LAY_BACK_FIELDS)
+    size, rows, block = numbers["size"], numbers["rows"], Block(routine.function, shape.width)
+    blocks = blocks_of(shape, size)
+    with routine.pieces() as b:
+        inside = b.compare("slt", blocks // GROUP * GROUP)
+        first = inside.where(b // GROUP * GROUP, b)
+        across = inside.where(routine.number(GROUP), 1) * shape.vector
+        source = places["weight"] + b * shape.vector
+        target = places["panels"] + first * rows * shape.vector + (b - first) * shape.vector
+        mask = first_lanes(block, size - b * shape.width)
+        with routine.loop(0, rows) as k:
+            lanes = (source + k * numbers["weight_row"]).load_some(shape.kind, mask)
+            (target + k * across).store(lanes)
+    return routine.function
+
+
 def _undo(shape: Shape) -> Function:
-    """The gradients of the gates of one step, from those of state and cell: `undo`."""
+    """The gradients of the gates of one step, from those of state and cell: `undo`.
+
+    It does so for the hidden units from `begin` to `end`.
+    """
     routine = Routine("undo", UNDO)
     routine.function.is_internal = True
     gates, kind, block = shape.gates, shape.kind, Block(routine.function, shape.width)
@@ -54,7 +102,7 @@ def _undo(shape: Shape) -> Function:
     slot = size * shape.item
     with (
         routine.loop(0, routine.parameter("rows")) as i,
-        routine.loop(0, size, shape.width) as unit,
+        routine.loop(routine.parameter("begin"), routine.parameter("end"), shape.width) as unit,
     ):
         mask = first_lanes(block, size - unit)
         far, inside = across * i + unit * shape.item, unit * shape.item
@@ -136,12 +184,15 @@ def _return(shape: Shape) -> Function:
             routine.call("copy_rows", source, slot, target, across, rows, slot)
         with routine.loop(0, numbers["step_count"]) as done:
             known = row_at(places["steps"], numbers["step_count"] - 1 - done, STEP)
-            active = least(known["count"] - first, rows)
+            active = largest(least(known["count"] - first, rows), routine.number(0))
             if gates.before is not None:
-                _gather_before(routine, shape, numbers, places, known, (first, active), before)
+                gather_before(
+                    routine, shape, numbers, places, known, (first, active), before,
+                    (routine.number(0), slot),
+                )  # fmt: skip
             of_gates = places["of_gates"] + (known["row"] + first) * numbers["of_gates_row"]
             routine.call(
-                "undo", state, cells, before, across, active, size,
+                "undo", state, cells, before, across, active, size, 0, size,
                 places["kept"] + (known["row"] + first) * row, row,
                 places["gradient"] + known["offset"] + first * numbers["gradient_row"],
                 numbers["gradient_row"], of_gates, numbers["of_gates_row"],
@@ -152,40 +203,49 @@ def _return(shape: Shape) -> Function:
             coming = places["kept"] + (known["row_before"] + first) * row
             with routine.loop(0, active * row, LINE) as at:
                 (coming + at).prefetch()
-            _call_through(routine, shape, numbers, places, active, of_gates, state)
+            every = routine.number(0), blocks_of(shape, size)
+            call_through(routine, shape, numbers, places, active, of_gates, state, every)
         for name, source in ends:
             target = places[f"of_{name}"] + first * slot
             routine.call("copy_rows", source, across, target, slot, rows, slot)
     return routine.function
 
 
-def _gather_before(
+def gather_before(
     routine: Routine, shape: Shape, numbers: dict[str, Lanes], places: dict[str, Address],
-    known: dict[str, Lanes], part: tuple[Lanes, Lanes], target: Address,
+    known: dict[str, Lanes], part: tuple[Lanes, Lanes], target: Address, ends: tuple[Lanes, Lanes],
 ) -> None:  # fmt: skip
-    """Copy the cells (or states) before a step; sequences that begin with it have the first one."""
+    """Copy the cells (or states) before a step; sequences that begin with it have the first one.
+
+    `part` says which sequences, `ends` which bytes of each.
+    """
     first, active = part
+    begin, end = ends
     slot = numbers["size"] * shape.item
     with routine.loop(0, active) as i:
         row = first + i
         earlier = places["kept"] + (known["row_before"] + row) * numbers["kept_row"]
         goes_on = row.compare("slt", known["count_before"])
         source = either(goes_on, earlier + slot * shape.gates.before, places["before"] + row * slot)
-        source.copy_to(target + i * numbers["across"], slot)
+        (source + begin).copy_to(target + i * numbers["across"] + begin, end - begin)
 
 
-def _call_through(
+def call_through(
     routine: Routine, shape: Shape, numbers: dict[str, Lanes], places: dict[str, Address],
-    active: Lanes, of_gates: Address, state: Address,
+    active: Lanes, of_gates: Address, state: Address, ends: tuple[Lanes, Lanes],
 ) -> None:  # fmt: skip
+    """Take the gradients of a step's gates to the states before; `ends` says of which blocks."""
     form, size = shape.gates.form, numbers["size"]
-    blocks = (size + (shape.width - 1)) // shape.width
-    grouped = blocks // GROUP * GROUP
-    left = of_gates + size * (shape.item * (form.written - form.gates))
-    for height in shape.heights:
-        with routine.when(active.compare("eq", height)):
-            for together, span in ((GROUP, (routine.number(0), grouped)), (1, (grouped, blocks))):
-                routine.call(
-                    _through_name(height, together), left, numbers["of_gates_row"],
-                    places["panels"], size * form.gates, state, numbers["across"], *span,
-                )  # fmt: skip
+    left, row = (
+        of_gates + size * (shape.item * (form.written - form.gates)),
+        numbers["of_gates_row"],
+    )
+
+    def tile(first: Lanes, height: int) -> None:
+        for together, begin, end in spans(shape, size, GROUP, *ends):
+            routine.call(
+                _through_name(height, together), left + first * row, row, places["panels"],
+                size * form.gates, state + first * numbers["across"], numbers["across"], begin, end,
+            )  # fmt: skip
+
+    each_tile(routine, shape, active, tile)

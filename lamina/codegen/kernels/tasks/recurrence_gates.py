@@ -55,11 +55,6 @@ class Gates:
     backward: Callable[[Sequence[Lanes], Lanes | None, Lanes, Lanes | None], Undone]
     has_own_way: bool = False
 
-    @property
-    def biases(self) -> int:
-        """How many vectors are added for a block of hidden units."""
-        return self.form.gates + self.is_apart
-
 
 def _sigmoid(x: Lanes) -> Lanes:
     return 1.0 / (vector_math.exp(-x) + 1.0)

@@ -20,6 +20,11 @@ def least(number: Lanes, other: Lanes | int) -> Lanes:
     return number.compare("slt", other).where(number, other)
 
 
+def largest(number: Lanes, other: Lanes) -> Lanes:
+    """The larger of two whole numbers."""
+    return number.compare("sgt", other).where(number, other)
+
+
 def first_lanes(block: Block, count: Lanes) -> Lanes:
     """One bit for each lane: set in the first `count`."""
     every = block.listed("i64", range(block.width))
