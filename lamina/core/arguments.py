@@ -42,7 +42,9 @@ def whole_numbers(caller: str | None, name: str, value: Any) -> tuple[int, ...]:
     >>> whole_numbers("max_pool2d", "kernel_size", 3)
     (3,)
     """
+    # A tensor of no dimensions is one number, though it has what iterables have.
     several = hasattr(value, "__iter__") and not isinstance(value, str | bytes)
+    several = several and getattr(value, "ndim", 1) != 0
     try:
         return tuple(map(operator.index, value)) if several else (operator.index(value),)
     except TypeError:

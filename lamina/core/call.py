@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,9 @@ def operation(
 
 def publish(op: Op, call: Any) -> Declared:
     """Give a caller its public face, and put kernel and caller where rules find them."""
-    call.__name__ = call.__qualname__ = op.name
+    call.__name__ = op.name
+    # By these two `pickle` finds it, in a model that keeps `torch.relu` as its activation.
+    call.__module__, call.__qualname__ = _declaring_module(), op.name.removeprefix("special_")
     call.__doc__ = op.doc
     call.op = op
     catalogue[op.name] = op
@@ -115,6 +118,15 @@ def publish(op: Op, call: Any) -> Declared:
     setattr(traced, op.name, call)
     public: Declared = call
     return public
+
+
+def _declaring_module() -> str:
+    """The chapter that declares an operation, by the frame, as `namedtuple` finds it."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("lamina.core."):
+        frame = frame.f_back
+    name: str = frame.f_globals["__name__"]
+    return name
 
 
 def run(op: Op, values: list[Any], out: Any = None) -> Any:

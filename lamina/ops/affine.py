@@ -115,6 +115,7 @@ _linear_ops = (
 _vector_op = _linear_op("linear_of_vector", "SqueezeBackward4", (3,), (4, 3))
 linear = affine_caller(_linear, _linear_ops, _general_linear)
 linear.__name__ = linear.__qualname__ = "linear"
+linear.__module__ = __name__
 linear.__doc__ = r"""An affine map of the last dimension: $y = x W^T + b$.
 
     >>> import lamina

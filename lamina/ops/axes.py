@@ -13,6 +13,8 @@ from lamina.core.blame.words import this_place
 
 def axis_of(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; a tensor without dimensions counts as having one."""
+    if dim.__class__ is not int and hasattr(dim, "__index__"):
+        dim = dim.__index__()  # a tensor of one whole number, for example
     if -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     if ndim == 0 and (dim == 0 or dim == -1):

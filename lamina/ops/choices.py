@@ -25,6 +25,7 @@ def by_kind_of_other(with_tensor: Function, with_number: Function, doc: str) -> 
             return chosen(input, other, out=out)
         return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
+    call.__module__ = with_tensor.__module__  # where `pickle` finds it
     return named(call, with_tensor.__name__, doc)
 
 

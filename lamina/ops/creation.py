@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from typing import Any
 
 import numpy as np
@@ -281,17 +282,18 @@ def linspace(
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     start, end = _number(start), _number(end)
     dtype = dtype or (dtypes.default.complex if isinstance(start + end, complex) else None)
-    _check_steps("linspace", steps)
-    row = (start, end, steps)
+    row = (start, end, _steps("linspace", steps))
     return _ranged("linspace", _linspace_values, row, dtype, device, requires_grad, out)
 
 
-def _check_steps(name: str, steps: Any) -> None:
+def _steps(name: str, steps: Any) -> int:
+    """How many numbers a row has."""
     if not hasattr(steps, "__index__") or steps < 0:
         raise errors.InvalidArgument(
             f"number of steps must be non-negative, and {name} got {steps!r}",
             help=["say how many numbers you want"],
         )
+    return operator.index(steps)
 
 
 def _linspace_values(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> Any:
@@ -316,8 +318,7 @@ def logspace(
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`base` to the power of `steps` evenly spaced numbers."""
-    _check_steps("logspace", steps)
-    row = (_number(start), _number(end), steps, _number(base))
+    row = (_number(start), _number(end), _steps("logspace", steps), _number(base))
     return _ranged("logspace", _logspace_values, row, dtype, device, requires_grad, out)
 
 

@@ -66,6 +66,7 @@ def _each(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
         return self if name.endswith("_") else made
 
     call.__name__ = call.__qualname__ = name
+    call.__module__ = "lamina"  # whose `__getattr__` finds it
     call.__doc__ = f"`{name.removeprefix('_foreach_')}` of each tensor of a list."
     return call
 
@@ -106,6 +107,7 @@ def _scaled(name: str) -> Callable[..., Any]:
         return self if name.endswith("_") else made
 
     call.__name__ = call.__qualname__ = full
+    call.__module__ = "lamina"  # whose `__getattr__` finds it
     call.__doc__ = f"`{name}` of each tensor of a list."
     return call
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def _histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
             f"histc is not implemented for {dtypes.from_numpy(input.dtype)}",
             [(this_place(), "called here")],
         )
+    bins = operator.index(bins)
     if bins <= 0:
         raise errors.InvalidArgument("bins must be > 0", [(this_place(), "called here")])
     low, high = _limits(input, float(min), float(max), min == max, 1.0, "histc")

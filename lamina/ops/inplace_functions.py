@@ -24,6 +24,7 @@ def _function(name: str) -> Callable[..., Any]:
         return getattr(input, name)(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
+    call.__module__ = "lamina"  # whose `__getattr__` finds it
     call.__doc__ = f"The method `{name}` as a function."
     return call
 

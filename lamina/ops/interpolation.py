@@ -199,7 +199,7 @@ _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 
 def _per_dimension(value: Any, rank: int, name: str) -> list[Any]:
-    if not hasattr(value, "__iter__"):
+    if not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
         return [value] * rank
     values = list(value)
     if len(values) != rank:

@@ -246,6 +246,7 @@ def _batch_mismatch(input: Any, other: Any, shape: Any, size: Any) -> errors.Mat
 _batched = batch_caller(_batch_op, 2, 64, _general_matmul)
 matmul = product_caller(_mm_op, _batched)
 matmul.__name__ = matmul.__qualname__ = "matmul"
+matmul.__module__ = __name__
 matmul.__doc__ = r"""The product of two tensors as matrices: `input @ other`.
 
     Two vectors give a number, a matrix and a vector give a vector. With more than two dimensions,

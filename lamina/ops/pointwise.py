@@ -211,6 +211,7 @@ _div = binary(
     doc="The quotient of each pair of elements: $x / y$.",
 )
 true_divide = _div
+true_divide.__qualname__ = "true_divide"  # for `pickle`: `div` also takes a rounding mode
 
 
 def _without_zero_division(function: Any) -> Any:

@@ -5,7 +5,6 @@ operations that their derivatives consist of.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,11 +13,10 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.codegen.fused import is_large
 from lamina.codegen.later import Later
-from lamina.core import blame
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import sample
-from lamina.ops.axes import rows_first
+from lamina.ops.axes import axis_of, rows_first
 from lamina.ops.row_kernels import summed_along
 
 if TYPE_CHECKING:
@@ -27,14 +25,6 @@ else:
     totals = Later("lamina.codegen.kernels.totals")
 
 # --- dimensions --------------------------------------------------------------------------------
-
-
-def axis_of(dim: Any, ndim: int) -> int:
-    """One dimension, counted from the front; a tensor without dimensions has 0 and -1."""
-    length = ndim or 1
-    if not -length <= dim < length:
-        raise blame.dim_out_of_range(dim, ndim)
-    return operator.index(dim) % length
 
 
 def axes_of(dim: Any, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -209,6 +210,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """All ways to choose `r` elements of a vector, in order, as rows."""
     if input._array.ndim != 1:
         raise refused(f"Expect a 1D vector, but got shape {dims(input._array.shape)}")
+    r = operator.index(r)
     if r < 0:
         raise refused(f"Expect a non-negative number, but got {r}")
     array = input._array
