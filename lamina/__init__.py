@@ -60,7 +60,7 @@ from lamina.ops.indexing import index_put
 from lamina.ops.masks import (
     argwhere, masked_fill, masked_scatter, masked_select, nonzero, nonzero_static,
 )
-from lamina.ops.matmul import bmm, matmul, mm, mm as spmm
+from lamina.ops.matmul import bmm, matmul, mm, mm as dsmm, mm as spmm
 from lamina.ops.memory import clone, detach, detach_
 from lamina.ops.permutation import (
     adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose,
@@ -316,7 +316,7 @@ __all__ = [
     "cummin", "cumprod", "cumsum", "cumulative_trapezoid",
     "default_generator", "deg2rad", "det", "detach", "detach_", "device", "diag", "diag_embed",
     "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist",
-    "distributions", "div", "divide", "dot", "double", "dropout", "dsplit", "dstack", "dtype",
+    "distributions", "div", "divide", "dot", "double", "dropout", "dsmm", "dsplit", "dstack", "dtype",
     "e", "eig", "einsum", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad",
     "eq", "equal", "erf", "erfc", "erfinv", "errors", "exp", "exp2", "expand_copy", "explain",
     "expm1", "eye",
