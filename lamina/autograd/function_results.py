@@ -60,9 +60,10 @@ def geometry_of(value: Any) -> Geometry | None:
     if not isinstance(value, Tensor):
         return None
     array = value._array
-    # An empty slice keeps the device in mind, and on the CPU no more than that.
-    model = None if array.__class__ is np.ndarray else array[..., :0] if array.ndim else array
-    return Geometry(array.shape, array.dtype, model)
+    if array.__class__ is np.ndarray or value.is_sparse:  # whose gradients are dense
+        return Geometry(array.shape, array.dtype, None)
+    # An empty slice keeps the device in mind, and no more than that.
+    return Geometry(array.shape, array.dtype, array[..., :0] if array.ndim else array)
 
 
 def zeros(kind: Geometry, origin: Any) -> Tensor:

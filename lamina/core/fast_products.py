@@ -42,17 +42,22 @@ SMALL_STACK: Final = 2 * 16 * 16
 
 
 def dot_product(x: Any, y: Any) -> Any:
-    """The product of two matrices in host memory, of one dtype; large ones by our own kernels."""
-    if x.size + y.size <= SMALL or not is_available():
+    """The product of two matrices of one dtype; large ones in host memory by our own kernels."""
+    if x.size + y.size <= SMALL or not _is_ours(x, y):
         return x.dot(y)
     return products.multiplied(x, y)
 
 
 def stack_product(x: Any, y: Any) -> Any:
-    """The products of two stacks of matrices in host memory, of one dtype; they broadcast."""
-    if x.size + y.size <= SMALL_STACK or not is_available():
+    """The products of two stacks of matrices of one dtype; they broadcast."""
+    if x.size + y.size <= SMALL_STACK or not _is_ours(x, y):
         return np.matmul(x, y)
     return products.multiplied(x, y)
+
+
+def _is_ours(x: Any, y: Any) -> bool:
+    """Whether our own kernels can read two arrays: in host memory, and all elements are there."""
+    return x.__class__ is np.ndarray and y.__class__ is np.ndarray and is_available()
 
 
 class ProductNode(CrossingNode):

@@ -211,7 +211,7 @@ _div = binary(
     doc="The quotient of each pair of elements: $x / y$.",
 )
 true_divide = _div
-true_divide.__qualname__ = "true_divide"  # for `pickle`: `div` also takes a rounding mode
+true_divide.__qualname__ = "true_divide"  # type: ignore[attr-defined]  # `div` takes more
 
 
 def _without_zero_division(function: Any) -> Any:
