@@ -10,6 +10,7 @@ when first used.
 # ruff: isort: skip_file
 
 import importlib as _importlib
+import sys as _sys
 import warnings as _warnings
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from lamina.core.modes import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     set_grad_enabled,
 )
+from lamina.core.namespaces import find_with as _find_operators_with
 from lamina.core.tensor import Tensor
 from lamina.devices import device
 from lamina.devices.host_memory import keep_freed_memory as _keep_freed_memory
@@ -251,6 +253,16 @@ def _late(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def _namespace_of_operators(name: str) -> _Any:
+    """What `lamina.ops` has beside its own chapters: operators that were defined, and `aten`."""
+    if name != "aten" and "lamina.library" not in _sys.modules:
+        return None
+    return _importlib.import_module("lamina.library.operators").namespace_of(name)
+
+
+_find_operators_with(_namespace_of_operators)
 
 
 def _graph_of(self: Tensor, *, values: _Any = False) -> _Any:

@@ -27,6 +27,7 @@ NAMESPACES: Final = frozenset(
         "hub",
         "io",
         "jit",
+        "library",
         "linalg",
         "multiprocessing",
         "nn",
@@ -68,6 +69,7 @@ _CHAPTERS: Final = {
     "lamina.func": "vmap",
     "lamina.futures": "Future",
     "lamina.io": "load save",
+    "lamina.library.tags": "Tag",
     "lamina.ops.activation": (
         "celu celu_ hardshrink prelu relu relu_ rrelu rrelu_ selu selu_ threshold threshold_"
     ),

@@ -19,7 +19,7 @@ LAYERS = [
     # What people call: all of it is written with the ops, and with each other.
     {"methods", "autograd", "nn", "optim", "utils", "io", "func", "linalg", "fft", "special"}
     | {"random", "cuda", "cpu", "amp", "backends", "testing", "distributions", "signal", "sparse"}
-    | {"jit", "accelerator"}
+    | {"jit", "accelerator", "library"}
     | {"serialization", "storage", "shared_memory"}
     | {"hub", "multiprocessing", "profiler", "futures"},
     {"compiler", "explain", "doctor", "distributed"},

@@ -307,38 +307,58 @@ class Function(metaclass=FunctionMeta):
             if state.mappings and cls.vmap is not Function.vmap:
                 mapping = function_transforms.mapping_of(args)
                 if mapping is not None:
-                    return function_transforms.by_own_rule(cls, args, mapping)
+                    function_transforms.check_rule(cls)
+                    return function_transforms.by_own_rule(cls.vmap, args, mapping)
         return cls._applied(args)[0]
 
     @classmethod
     def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
         """The outputs for bound arguments, and the ctx that the methods share."""
-        place = here()
-        is_split = cls.setup_context is not Function.setup_context
-        for argument in args:
-            if isinstance(argument, Tensor) and argument._view is not None:
-                refresh(argument)
-        ctx = cls._context_cls()
-        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-        records = state.grad_enabled and any(ctx.needs_input_grad)
-        before = state.grad_enabled
-        door.set_grad_enabled(False)
-        try:
-            if is_split:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args)
-        finally:
-            door.set_grad_enabled(before)
-        call = function_results.Call(cls, ctx, args, place)
-        outputs = output if isinstance(output, tuple) else (output,)
-        if records:
-            node = _new_node(cls, ctx, args, place)
-            made = function_results.recorded_outputs(call, node, outputs)
-        else:
-            made = function_results.plain_outputs(call, outputs)
-        return (made if isinstance(output, tuple) else made[0]), ctx
+        if cls.setup_context is Function.setup_context:
+            return record_call(cls, args, lambda ctx: cls.forward(ctx, *args))
+
+        def forward(ctx: FunctionCtx) -> Any:
+            output = cls.forward(*args)
+            cls.setup_context(ctx, args, output)
+            return output
+
+        return record_call(cls, args, forward)
+
+
+def record_call(
+    cls: type[Function], args: tuple[Any, ...], forward: Callable[[FunctionCtx], Any]
+) -> tuple[Any, FunctionCtx]:
+    """Run one call of a Function, and record it if an argument requires grad.
+
+    Args:
+        cls: The Function: its nodes, and what they do in a backward pass.
+        args: The arguments, tensors and others.
+        forward: Computes the outputs, unrecorded, and sets up the ctx it is given.
+
+    Returns:
+        The outputs, and the ctx.
+    """
+    place = here()
+    for argument in args:
+        if isinstance(argument, Tensor) and argument._view is not None:
+            refresh(argument)
+    ctx = cls._context_cls()
+    ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+    records = state.grad_enabled and any(ctx.needs_input_grad)
+    before = state.grad_enabled
+    door.set_grad_enabled(False)
+    try:
+        output = forward(ctx)
+    finally:
+        door.set_grad_enabled(before)
+    call = function_results.Call(cls, ctx, args, place)
+    outputs = output if isinstance(output, tuple) else (output,)
+    if records:
+        node = _new_node(cls, ctx, args, place)
+        made = function_results.recorded_outputs(call, node, outputs)
+    else:
+        made = function_results.plain_outputs(call, outputs)
+    return (made if isinstance(output, tuple) else made[0]), ctx
 
 
 def _in_order(

@@ -83,8 +83,9 @@ def wrong_number(node: Any, got: int) -> errors.WrongNumberOfGradients:
         "there is no gradient"
     ]
     place = returned(_backward_of(node), got)
-    expression = place.expression.removeprefix("return").strip() if place is not None else ""
-    if got < expected and expression:
+    expression = place.expression if place is not None else ""
+    if got < expected and expression.startswith("return "):
+        expression = expression.removeprefix("return").strip()
         repair.insert(0, f"write `return {expression}{', None' * (expected - got)}`")
     return errors.WrongNumberOfGradients(
         f"function {node.name()} returned an incorrect number of gradients (expected {expected}, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from lamina.core.batches import Mapping
 from lamina.core.modes import state
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor, wrap
-from lamina.devices.batched import batches_of
+from lamina.devices.batched import Batch, batches_of
 
 Applied = Callable[[tuple[Any, ...]], tuple[Any, Any]]
 
@@ -22,7 +22,7 @@ Applied = Callable[[tuple[Any, ...]], tuple[Any, Any]]
 # --- forward mode --------------------------------------------------------------------------------
 
 
-def level_of(args: tuple[Any, ...]) -> tangents.Level | None:
+def level_of(args: Sequence[Any]) -> tangents.Level | None:
     """The innermost open level at which an argument has a tangent."""
     return tangents.innermost_level([value for value in args if isinstance(value, Tensor)])
 
@@ -90,15 +90,21 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def mapping_of(args: tuple[Any, ...]) -> Mapping | None:
-    """The innermost mapping whose samples are among the arguments."""
-    found = {
-        batch for value in args if isinstance(value, Tensor) for batch in batches_of(value._array)
-    }
+def mapping_of(args: Sequence[Any]) -> Mapping | None:
+    """The innermost mapping whose samples are among the arguments, or in lists among them."""
+    found = set(_batches_among(args))
     for mapping in reversed(state.mappings):
         if mapping.batch in found:
             return mapping
     return None
+
+
+def _batches_among(values: Sequence[Any]) -> Iterator[Batch]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield from batches_of(value._array)
+        elif isinstance(value, list | tuple):
+            yield from _batches_among(value)
 
 
 def check_rule(cls: Any) -> None:
@@ -112,22 +118,24 @@ def check_rule(cls: Any) -> None:
         )
 
 
-def by_own_rule(cls: Any, args: tuple[Any, ...], mapping: Mapping) -> Any:
-    """Call the `vmap` method of a Function with all samples of a mapping."""
-    check_rule(cls)
+def by_own_rule(
+    rule: Callable[..., Any], args: Sequence[Any], mapping: Mapping,
+    kwargs: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """Call a rule for many samples, such as the `vmap` method of a Function, with all of them.
+
+    Args:
+        rule: Takes a `VmapInfo`, the dimensions in which the arguments hold samples, and these.
+    """
     batch = mapping.batch
     assert batch is not None
-    dims = tuple(
-        [0 if isinstance(a, Tensor) and batch in batches_of(a._array) else None for a in args]
-    )
-    given = [
-        traced.leave_batch(a, batch, 0) if dim == 0 else a
-        for a, dim in zip(args, dims, strict=True)
-    ]
+    pairs = [_left(value, batch) for value in args]
     before = state.mappings
     state.mappings = tuple([each for each in before if each is not mapping])
     try:
-        found = cls.vmap(VmapInfo(mapping.size, mapping.randomness), dims, *given)
+        info = VmapInfo(mapping.size, mapping.randomness)
+        dims = tuple([dim for _, dim in pairs])
+        found = rule(info, dims, *[value for value, _ in pairs], **(kwargs or {}))
     finally:
         state.mappings = before
     if not isinstance(found, tuple) or len(found) != 2:
@@ -138,6 +146,16 @@ def by_own_rule(cls: Any, args: tuple[Any, ...], mapping: Mapping) -> Any:
             ["end it with `return output, out_dims`, such as `return y, 0`"],
         )
     return _entered(*found, batch)
+
+
+def _left(value: Any, batch: Batch) -> tuple[Any, Any]:
+    """An argument with all samples, and the dimension that holds them; lists part by part."""
+    if isinstance(value, list | tuple):
+        pairs = [_left(each, batch) for each in value]
+        return type(value)(each for each, _ in pairs), type(value)(dim for _, dim in pairs)
+    if isinstance(value, Tensor) and batch in batches_of(value._array):
+        return traced.leave_batch(value, batch, 0), 0
+    return value, None
 
 
 def _entered(output: Any, dim: Any, batch: Any) -> Any:

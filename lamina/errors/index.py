@@ -113,6 +113,18 @@ INDEX: Final = {
         "L806": "SaveForBackwardMisuse",
         "L807": "ContextMisuse",
     },
+    "operators": {
+        # custom functions
+        "L851": "OperatorCallError",
+        "L852": "OperatorResultError",
+        "L853": "InvalidSchema",
+        "L854": "SchemaNotInferred",
+        "L855": "NoAutogradFormula",
+        "L856": "OperatorNotDefined",
+        "L857": "NoOperatorKernel",
+        "L858": "NoFakeKernel",
+        "L859": "LibraryNotLoaded",
+    },
     "extras": {
         # extras: packages, compiler, files, names
         "L901": "MissingExtra",

@@ -1,4 +1,4 @@
-"""`torch` itself, where it differs from `lamina`: its version, and small questions."""
+"""`torch` itself, where it differs from `lamina`: its version, operators, and small questions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 
 import lamina
 from lamina.errors import InvalidDevice
+from lamina.late_loading import late_names
 from lamina.torch_alias.shims.torch_version import __version__
 
 __all__ = [
-    "__version__", "compiled_with_cxx11_abi", "get_device_module", "is_storage", "sym_float",
-    "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "__version__", "compiled_with_cxx11_abi", "get_device_module", "is_storage", "ops",
+    "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
+
+# `lamina.ops` is the package of Lamina's own operations.
+__getattr__, _ = late_names(__name__, {"lamina.library.operators": "ops"})
 
 
 def compiled_with_cxx11_abi() -> bool:

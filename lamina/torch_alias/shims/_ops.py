@@ -1,0 +1,8 @@
+"""`torch._ops`: the classes of operators."""
+
+from __future__ import annotations
+
+from lamina.library.operators import OpOverload, OpOverloadPacket, ops
+from lamina.library.operators import OperatorNamespace as _OpNamespace
+
+__all__ = ["OpOverload", "OpOverloadPacket", "_OpNamespace", "ops"]
