@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from lamina.explain import summary, why
     from lamina.func import vmap
     from lamina.io import load, save
+    from lamina.library.tags import Tag
     from lamina.ops.activation import (
         celu, celu_, hardshrink, prelu, relu, relu_, rrelu, rrelu_, selu, selu_, threshold,
         threshold_,
@@ -302,7 +303,7 @@ __all__ = [
     "LongTensor",
     "OutOfMemoryError",
     "ShortTensor", "Size",
-    "Tensor", "TypedStorage",
+    "Tag", "Tensor", "TypedStorage",
     "UntypedStorage",
     "__version__",
     "abs", "absolute", "accelerator", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_max_pool1d",

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     )
     from .operators import (
         InvalidSchema, LibraryNotLoaded, NoAutogradFormula, NoFakeKernel, NoOperatorKernel,
-        OperatorCallError, OperatorNotDefined, OperatorResultError, SchemaNotInferred,
+        OperatorCallError, OperatorCheckFailed, OperatorNotDefined, OperatorResultError,
+        SchemaNotInferred,
     )
     from .values import (
         AmbiguousTruth, BatchMismatch, ConcatenationMismatch, DimensionOutOfRange, DoubtfulValue,
@@ -95,7 +96,8 @@ __all__ = [
     "NonScalarRoot", "NotAGraphTensor", "NotALeafFlag", "NotAParameter",
     "NotAScalar", "NotDifferentiable", "NotImplementedForDtype", "NotSupported", "Note",
     "NumpyOfDeviceTensor", "NumpyOfRequiringTensor",
-    "OnceDifferentiable", "OperatorCallError", "OperatorNotDefined", "OperatorResultError",
+    "OnceDifferentiable", "OperatorCallError", "OperatorCheckFailed", "OperatorNotDefined",
+    "OperatorResultError",
     "OptimizerArgumentError", "OutOfMemoryError", "OutWithGrad",
     "OverlappingWrite",
     "Place", "ProfilerMisuse",

@@ -124,6 +124,7 @@ INDEX: Final = {
         "L857": "NoOperatorKernel",
         "L858": "NoFakeKernel",
         "L859": "LibraryNotLoaded",
+        "L860": "OperatorCheckFailed",
     },
     "extras": {
         # extras: packages, compiler, files, names

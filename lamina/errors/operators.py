@@ -207,3 +207,29 @@ class LibraryNotLoaded(LaminaError, OSError):
     """
 
     code = "L859"
+
+
+@final
+class OperatorCheckFailed(LaminaError, RuntimeError):
+    """A check of a custom operator failed.
+
+    `torch.library.opcheck` finds what an operator does and does not declare.
+
+    Fails:
+        @torch.library.custom_op("examples::shifted", mutates_args=())
+        def shifted(x: torch.Tensor) -> torch.Tensor:
+            x.add_(1)
+            return x * 2
+
+
+        torch.library.opcheck(shifted, (torch.ones(2),), test_utils="test_schema")
+    Works:
+        @torch.library.custom_op("examples::shifted", mutates_args=())
+        def shifted(x: torch.Tensor) -> torch.Tensor:
+            return (x + 1) * 2
+
+
+        torch.library.opcheck(shifted, (torch.ones(2),), test_utils="test_schema")
+    """
+
+    code = "L860"

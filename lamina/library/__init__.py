@@ -13,6 +13,7 @@ tensor([3., 3.])
 examples::scaled(Tensor x, float factor=2.) -> Tensor
 """
 
+from lamina.library.checks import opcheck
 from lamina.library.custom import CustomOpDef, custom_op
 from lamina.library.inference import infer_schema
 from lamina.library.libraries import Library, define, fallthrough_kernel, impl
@@ -41,6 +42,7 @@ __all__ = [
     "impl",
     "impl_abstract",
     "infer_schema",
+    "opcheck",
     "ops",
     "register_autocast",
     "register_autograd",

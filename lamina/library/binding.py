@@ -60,7 +60,9 @@ def given(
     while count and _is_default(schema.positional[count - 1], positional[count - 1]):
         count -= 1
     known = schema.keyword_only
-    names = {each.name: by_name[each.name] for each in known if not _is_default(each, by_name[each.name])}
+    names = {
+        each.name: by_name[each.name] for each in known if not _is_default(each, by_name[each.name])
+    }
     return positional[:count], names
 
 

@@ -63,9 +63,7 @@ def wrong_keyword(
     return errors.OperatorCallError(f"{headline}. Schema: {schema}", _call_note())
 
 
-def wrong_type(
-    schema: FunctionSchema, argument: Argument, value: Any
-) -> errors.OperatorCallError:
+def wrong_type(schema: FunctionSchema, argument: Argument, value: Any) -> errors.OperatorCallError:
     """A value of another type than declared."""
     position = schema.arguments.index(argument)
     return errors.OperatorCallError(
@@ -155,7 +153,7 @@ def no_kernel(schema: FunctionSchema, backend: str, known: list[str]) -> errors.
         _call_note(),
         [
             f'register one: `torch.library.impl("{schema.name}", "{backend.lower()}", function)`',
-            "or one for all devices, made of PyTorch's operations: \"default\" in place of the "
+            'or one for all devices, made of PyTorch\'s operations: "default" in place of the '
             "device",
         ],
     )

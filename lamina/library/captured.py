@@ -1,7 +1,7 @@
-"""Operators in programs that are captured: a call is one step, whose shapes the fake function tells.
+"""Operators in programs that are captured: a call is one step; its shapes the fake function tells.
 
-So a compiled program calls the kernel as it is written, each time it runs; the capture does not look
-inside.
+So a compiled program calls the kernel as it is written, each time it runs; the capture does not
+look inside.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ __all__ = ["step"]
 Kernel = Callable[..., Any]
 
 
-def step(
-    operator: Operator, kernel: Kernel, positional: list[Any], by_name: dict[str, Any]
-) -> Any:
+def step(operator: Operator, kernel: Kernel, positional: list[Any], by_name: dict[str, Any]) -> Any:
     """The results of a call as one step of the program that is captured.
 
     None if none is captured, or if what the operator gives cannot be said by shapes.

@@ -91,7 +91,9 @@ def _check_written(made: CustomOpDef, mutates_args: str | Iterable[str]) -> None
         raise errors.InvalidValue(
             f"Attempted to create a custom op with `mutates_args={mutates_args}` and a schema "
             f"that suggests that the op mutates {declared or 'nothing'}: {made._schema}",
-            help=["mark what is written as `Tensor(a!)` in the schema, and name it in mutates_args"],
+            help=[
+                "mark what is written as `Tensor(a!)` in the schema, and name it in mutates_args"
+            ],
         )
 
 
@@ -144,18 +146,18 @@ class CustomOpDef:
             InvalidDevice: (RuntimeError) There is no such type of device.
             InvalidValue: (ValueError) The operator takes neither tensors nor a device.
         """
-        kinds = [device_types] if isinstance(device_types, str) or not device_types else device_types
-        keys = [ALL_DEVICES if kind is None else backend_of(kind) for kind in kinds]
+        kinds = _listed(device_types)
         schema = self._operator.declared
-        if device_types is not None and not any(each.has_tensors for each in schema.arguments):
-            if schema.device_argument is None:
-                raise errors.InvalidValue(
-                    "Functions without tensor inputs are required to have a `device: torch.device` "
-                    f"argument: {schema}",
-                    help=["add one, or leave out device_types"],
-                )
+        has_place = schema.device_argument or any(each.has_tensors for each in schema.arguments)
+        if device_types is not None and not has_place:
+            raise errors.InvalidValue(
+                "Functions without tensor inputs are required to have a `device: torch.device` "
+                f"argument: {schema}",
+                help=["add one, or leave out device_types"],
+            )
 
         def register(function: Kernel) -> Kernel:
+            keys = [ALL_DEVICES if kind is None else backend_of(kind) for kind in kinds]
             for kind, key in zip(kinds, keys, strict=True):
                 self._functions[kind] = function
                 self._operator.kernels[key] = function
@@ -264,6 +266,12 @@ class CustomOpDef:
 
 definitions: Final[dict[str, CustomOpDef]] = {}
 """What `custom_op` made, by name."""
+
+
+def _listed(device_types: DeviceTypes) -> list[str | None]:
+    if device_types is None or isinstance(device_types, str):
+        return [device_types]
+    return list(device_types)
 
 
 def _has_keyword_tensors(schema: FunctionSchema) -> bool:

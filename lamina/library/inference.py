@@ -49,7 +49,7 @@ def _parameter_types() -> dict[Any, str]:
 def _lists_of(kind: Any) -> list[Any]:
     return [
         typing.List[kind],  # noqa: UP006
-        typing.Sequence[kind],  # noqa: UP006
+        typing.Sequence[kind],
         GenericAlias(list, (kind,)),
         GenericAlias(collections.abc.Sequence, (kind,)),
     ]

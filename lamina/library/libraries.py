@@ -18,13 +18,14 @@ __all__ = ["Library", "define", "fallthrough_kernel", "impl", "library_for"]
 
 Kernel = Callable[..., Any]
 
-_KEYS: Final = frozenset(
-    "CPU CUDA Meta XLA MPS IPU XPU HPU MTIA MAIA VE Lazy FPGA Vulkan PrivateUse1 HIP Autograd "
-    "AutogradCPU AutogradCUDA AutogradOther ADInplaceOrView BackendSelect Functionalize Python "
-    "Autocast AutocastCPU AutocastCUDA FuncTorchBatched Conjugate Negative ZeroTensor Undefined "
-    "CompositeImplicitAutograd CompositeExplicitAutograd "
-    "CompositeExplicitAutogradNonFunctional".split()
-)
+_KEYS: Final = {
+    "CPU", "CUDA", "Meta", "XLA", "MPS", "IPU", "XPU", "HPU", "MTIA", "MAIA", "VE", "Lazy", "FPGA",
+    "Vulkan", "PrivateUse1", "HIP", "Autograd", "AutogradCPU", "AutogradCUDA", "AutogradOther",
+    "ADInplaceOrView", "BackendSelect", "Functionalize", "Python", "Autocast", "AutocastCPU",
+    "AutocastCUDA", "FuncTorchBatched", "Conjugate", "Negative", "ZeroTensor", "Undefined",
+    "CompositeImplicitAutograd", "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+}  # fmt: skip
 _AS: Final = {
     "": COMPOSITE, "AutogradCPU": "Autograd", "AutogradCUDA": "Autograd",
     "CompositeExplicitAutogradNonFunctional": ALL_DEVICES,
@@ -72,7 +73,7 @@ class Library:
         if kind == "DEF" and ns in _DEFINING:
             raise errors.OperatorNotDefined(
                 "Only a single TORCH_LIBRARY can be used to register the namespace "
-                f"{ns}: there is a library of kind \"DEF\" for it",
+                f'{ns}: there is a library of kind "DEF" for it',
                 [(core_blame.this_place(), "made again here"), (_DEFINING[ns], "made here before")],
                 ['add operators to a namespace that exists: `Library(name, "FRAGMENT")`'],
             )

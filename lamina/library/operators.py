@@ -107,7 +107,9 @@ class OpOverload:
         return self
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
+        return (
+            f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
+        )
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self._opname}.{self._overloadname}"

@@ -34,9 +34,7 @@ def checked(
             raise blame.not_what_is_written(schema, kernel, "inplace", "first argument")
     elif Tag.out in operator.tags:
         if not _is_same(found, written(schema, positional, by_name)):
-            raise blame.not_what_is_written(
-                schema, kernel, "out", "mutable keyword-only arguments"
-            )
+            raise blame.not_what_is_written(schema, kernel, "out", "mutable keyword-only arguments")
     elif all(each.alias_info is None or each.is_written for each in schema.returns):
         _check_memory(schema, kernel, positional, by_name, fitted)
     return fitted

@@ -1,6 +1,6 @@
 """Declarations of operators: their arguments and results, with types, defaults and what they write.
 
-    mylib::scaled(Tensor x, float factor=2., *, Tensor(a!)? out=None) -> Tensor
+mylib::scaled(Tensor x, float factor=2., *, Tensor(a!)? out=None) -> Tensor
 """
 
 from __future__ import annotations

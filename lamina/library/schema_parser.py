@@ -29,10 +29,11 @@ from lamina.library.schema import (
 
 __all__ = ["parse_schema"]
 
-_KINDS: Final = frozenset(
-    "Tensor int SymInt float bool SymBool str Scalar number ScalarType Device DeviceIndex Layout "
-    "MemoryFormat Generator complex Any Storage Stream QScheme".split()
-)
+_KINDS: Final = {
+    "Tensor", "int", "SymInt", "float", "bool", "SymBool", "str", "Scalar", "number", "ScalarType",
+    "Device", "DeviceIndex", "Layout", "MemoryFormat", "Generator", "complex", "Any", "Storage",
+    "Stream", "QScheme",
+}  # fmt: skip
 _WORDS: Final[dict[str, dict[str, Any]]] = {
     "ScalarType": {kind.name: kind for kind in SCALAR_TYPES.values()}
     | {"half": dtypes.float16, "float": dtypes.float32, "double": dtypes.float64}
@@ -103,7 +104,9 @@ class _Parser:
         marks = "~" * max(len(token.text), 1)
         raise errors.InvalidSchema(
             f"{problem}:\n{self._text}\n{' ' * token.start}{marks} <--- HERE",
-            help=["a declaration is like `name(Tensor x, int n=1, *, float? scale=None) -> Tensor`"],
+            help=[
+                "a declaration is like `name(Tensor x, int n=1, *, float? scale=None) -> Tensor`"
+            ],
         )
 
     def _expected(self, what: str) -> NoReturn:
@@ -249,6 +252,8 @@ class _Parser:
     def _default(self, kind: SchemaType) -> Any:
         if self._takes("None"):
             return None
+        if kind.kind == "Tensor":
+            self._expected("None")
         if kind.is_optional:
             return self._default(kind.element)
         if not kind.is_list:
@@ -264,8 +269,6 @@ class _Parser:
         return found
 
     def _value(self, kind: str) -> Any:
-        if kind == "Tensor":
-            self._expected("None")
         token = self._token
         self._next += 1
         if token.kind == "string" and kind in ("str", "Device"):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lamina
 from lamina.errors import InvalidDevice
 from lamina.late_loading import late_names
 from lamina.torch_alias.shims.torch_version import __version__
+
+if TYPE_CHECKING:
+    from lamina.library.operators import ops
 
 __all__ = [
     "__version__", "compiled_with_cxx11_abi", "get_device_module", "is_storage", "ops",
