@@ -24,7 +24,7 @@ NOTHING: Final[tuple[Any, ...]] = ()
 
 # PyTorch gives these nodes' names with the namespace before them.
 _IN_NAMESPACE: Final = frozenset(
-    ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+    ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented", "WarnNotImplemented")
 )
 
 
@@ -52,6 +52,8 @@ class Node:
     _outputs: int
 
     op: Any = None
+    _word: str | None = None
+    """What users call the operation, where its class does not say it."""
     gives_own = False
     """Whether the arrays that `pull` gives are made for it, and written by nobody else."""
     can_scatter = False

@@ -130,9 +130,15 @@ def _number(value: Any) -> Any:
     raise _Unfit
 
 
+def _scalar(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        raise _Unfit
+    return _number(value)
+
+
 def _int(value: Any) -> int:
-    if isinstance(value, Tensor | np.generic):
-        value = _number(value)
+    if isinstance(value, Tensor):
+        return int(_number(value))
     try:
         return operator.index(value)
     except TypeError:
@@ -147,7 +153,7 @@ def _float(value: Any) -> float:
 
 
 def _bool(value: Any) -> bool:
-    return bool(_number(value))
+    return value is not None and bool(_number(value))
 
 
 def _complex(value: Any) -> complex:
@@ -182,7 +188,7 @@ def _anything(value: Any) -> Any:
 
 _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
     "Tensor": _tensor, "int": _int, "SymInt": _int, "float": _float, "bool": _bool,
-    "SymBool": _bool, "str": _str, "Scalar": _number, "number": _number, "complex": _complex,
+    "SymBool": _bool, "str": _str, "Scalar": _scalar, "number": _scalar, "complex": _complex,
     "ScalarType": _dtype, "Device": _device, "DeviceIndex": _int, "Layout": _anything,
     "MemoryFormat": _anything, "Generator": _anything, "Any": _anything, "Storage": _anything,
     "Stream": _anything, "QScheme": _anything, "Tuple": _anything,

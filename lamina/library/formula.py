@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from lamina.autograd.function import Function, record_call
+from lamina.autograd.function import Function, FunctionMeta, record_call
+from lamina.core.origins import CUT_NOT_DIFFERENTIABLE
+from lamina.core.positions import here
 from lamina.core.tensor import Tensor
 from lamina.core.warning import warn
 from lamina.library import blame
@@ -42,12 +44,16 @@ def recorded(
         operator.function_class = _function_class(operator)
     flat, nest = _flattened(positional)
     results = _Nest()
+    place = here()
 
     def forward(ctx: Any) -> tuple[Any, ...]:
         found = compute()
         ctx.needs_input_grad = tuple(_unflattened(list(ctx.needs_input_grad), nest))
         _set_up(operator, ctx, positional, by_name, found)
         parts, results.lengths = _flattened(_as_tuple(found))
+        for part in parts:
+            if isinstance(part, Tensor) and not part.dtype.is_differentiable:
+                part._origin = (*place, operator.qualname, CUT_NOT_DIFFERENTIABLE, None)
         results.is_tuple = isinstance(found, tuple)
         ctx._operator_nests = nest, results.lengths, given
         return tuple(parts)
@@ -142,7 +148,9 @@ def _function_class(operator: Operator) -> type[Function]:
     if formula is not None:
         backward.__wrapped__ = formula.backward  # type: ignore[attr-defined]
     methods = {"forward": forward, "backward": backward, "setup_context": _set_up}
-    return type(name, (Function,), {key: staticmethod(each) for key, each in methods.items()})
+    made = FunctionMeta(name, (Function,), {key: staticmethod(f) for key, f in methods.items()})
+    made._backward_cls._word = operator.qualname
+    return made
 
 
 def _flat_gradients(

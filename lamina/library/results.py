@@ -109,7 +109,8 @@ def _check_memory(
     """Results must be memory of their own: a caller may write into them."""
     owners: dict[int, str] = {}
     names = [argument.name for argument in schema.positional]
-    for name, value in (*zip(names, positional, strict=True), *by_name.items()):
+    # Arguments that were left out are defaults, and so no tensors.
+    for name, value in (*zip(names, positional, strict=False), *by_name.items()):
         for tensor in value if isinstance(value, list) else (value,):
             if isinstance(tensor, Tensor):
                 owners[id(owner_of(tensor._array))] = f"the argument `{name}`"

@@ -268,7 +268,7 @@ class FunctionSchema:
             parts.append(str(argument))
         name = f"{self.name}.{self.overload_name}" if self.overload_name else self.name
         returns = ", ".join(map(str, self.returns))
-        is_one = len(self.returns) == 1
+        is_one = len(self.returns) == 1 and not self.returns[0].type.parts
         return f"{name}({', '.join(parts)}) -> {returns if is_one else f'({returns})'}"
 
     __repr__ = __str__

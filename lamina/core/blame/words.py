@@ -55,6 +55,8 @@ def op_word(node: Any) -> str:
     """The operation a node belongs to, as users write it: `tanh` for TanhBackward0."""
     if node.op is not None:
         return op_name(node.op.name)
+    if node._word is not None:
+        return str(node._word)
     return type(node).__name__.rstrip("0123456789").removesuffix("Backward")
 
 
