@@ -136,6 +136,9 @@ class NoAutogradFormula(LaminaError, RuntimeError):
 class OperatorNotDefined(LaminaError, RuntimeError):
     """An operator is defined twice, or something is registered for one that does not exist.
 
+    A name stands for one operator, so that all who call it mean the same. `custom_op` replaces its
+    own operator of the same name.
+
     Fails:
         torch.library.register_fake("examples::missing", torch.empty_like)
     Works:
@@ -150,6 +153,9 @@ class OperatorNotDefined(LaminaError, RuntimeError):
 @final
 class NoOperatorKernel(LaminaError, NotImplementedError):
     """A custom operator has no kernel for the device that its tensors are on.
+
+    A declaration says how an operator is called, and not what it computes: that is registered for
+    each type of device, or once for all.
 
     Fails:
         library = torch.library.Library("examples", "FRAGMENT")
@@ -168,6 +174,9 @@ class NoOperatorKernel(LaminaError, NotImplementedError):
 @final
 class NoFakeKernel(LaminaError, RuntimeError):
     """A custom operator met tensors without elements, and has no function that tells shapes.
+
+    On the meta device there is nothing to compute with: a fake function gives tensors of the shape
+    and dtype that the kernel would give.
 
     Fails:
         @torch.library.custom_op("examples::cube", mutates_args=())

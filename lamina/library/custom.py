@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, final, overload
+from typing import Any, Final, final
 
 from lamina import errors
 from lamina.amp import autocast_mode
@@ -24,16 +24,6 @@ DeviceTypes = str | Sequence[str] | None
 Tags = Tag | Sequence[Tag] | None
 
 
-@overload
-def custom_op(
-    name: str, fn: None = None, /, *, mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None, schema: str | None = None, tags: Tags = None,
-) -> Callable[[Kernel], CustomOpDef]: ...  # fmt: skip
-@overload
-def custom_op(
-    name: str, fn: Kernel, /, *, mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None, schema: str | None = None, tags: Tags = None,
-) -> CustomOpDef: ...  # fmt: skip
 def custom_op(
     name: str, fn: Kernel | None = None, /, *, mutates_args: str | Iterable[str],
     device_types: DeviceTypes = None, schema: str | None = None, tags: Tags = None,

@@ -148,7 +148,8 @@ def _function_class(operator: Operator) -> type[Function]:
     if formula is not None:
         backward.__wrapped__ = formula.backward  # type: ignore[attr-defined]
     methods = {"forward": forward, "backward": backward, "setup_context": _set_up}
-    made = FunctionMeta(name, (Function,), {key: staticmethod(f) for key, f in methods.items()})
+    attributes = {key: staticmethod(method) for key, method in methods.items()}
+    made: Any = FunctionMeta(name, (Function,), attributes)
     made._backward_cls._word = operator.qualname
     return made
 

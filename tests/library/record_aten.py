@@ -21,7 +21,7 @@ LEFT_OUT = {"backward", "retain_grad", "eq.Tensor_list", "einsum", "as_tensor", 
 LEFT_OUT |= {"adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "set_", "chalf"}
 LEFT_OUT |= {"binary_cross_entropy_with_logits", "cosine_embedding_loss", "hinge_embedding_loss"}
 LEFT_OUT |= {"kl_div", "margin_ranking_loss", "triplet_margin_loss", "poisson_nll_loss"}
-LEFT_OUT |= {"histogram", "sparse_dim", "dense_dim", "unique_consecutive"}
+LEFT_OUT |= {"ctc_loss", "histogram", "sparse_dim", "dense_dim", "unique_consecutive"}
 # Functions that take these in more than one way, so that their parameters have other names.
 ALSO = {"arange", "arange.start", "arange.start_step", "empty.memory_format", "zeros", "ones"}
 ALSO |= {"max.dim", "max.other", "min.dim", "min.other", "rand", "randn", "to.dtype", "full"}

@@ -6,7 +6,6 @@ import pytest
 import lamina
 from lamina.codegen.later import is_available
 
-
 compiles = pytest.mark.skipif(not is_available(), reason="needs llvmlite")
 
 

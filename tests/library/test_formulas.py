@@ -180,7 +180,9 @@ def operators_of_a_library_record_their_kernels(torch):
     recorded, bare = ops.tripled(x), ops.sine(x)
     phrase = "an autograd kernel was not registered to the Autograd key"
     told = warns(lambda: bare.sum().backward(), phrase), x.grad
-    torch.library.register_autograd("formulas_of_libraries::sine", lambda ctx, g: g * 2, lib=library)
+    torch.library.register_autograd(
+        "formulas_of_libraries::sine", lambda ctx, g: g * 2, lib=library
+    )
     made = ops.sine(x)
     made.sum().backward()
     return node_name(recorded), repr(bare).partition("grad_fn=")[2], told, node_name(made), x.grad

@@ -6,6 +6,7 @@ import pytest
 from autograd.recording import Cases, node_name, raises
 
 import lamina
+from lamina.library.aten import names
 
 case = Cases(__file__)
 
@@ -146,9 +147,8 @@ def the_overload_that_fits_is_called(torch):
 def registering_asks_for_an_operator(torch):
     library = torch.library.Library("asks", "FRAGMENT")
     library.define("f(*, Tensor x) -> Tensor")
-    names = "register_fake register_autograd register_vmap register_kernel".split()
-    functions = [getattr(torch.library, name) for name in names]
-    fake, formula, vmap, kernel = functions
+    fake, formula = torch.library.register_fake, torch.library.register_autograd
+    vmap, kernel = torch.library.register_vmap, torch.library.register_kernel
     return (
         raises(lambda: fake("asks_missing::f", abs), "operator asks_missing::f does not exist"),
         raises(lambda: formula("asks::missing", abs), "has no attribute 'missing'"),
@@ -188,15 +188,15 @@ def operations_are_in_aten(torch):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", case.functions)
-def test_answers_are_pytorchs(name):
-    assert case.answer(name, lamina) == case.recorded(name)
-
-
 @case
 def tags_are_numbered(torch):
     kinds = torch.Tag.__members__
     return {name: [int(kind), str(kind), repr(kind)] for name, kind in kinds.items()}
+
+
+@pytest.mark.parametrize("name", case.functions)
+def test_answers_are_pytorchs(name):
+    assert case.answer(name, lamina) == case.recorded(name)
 
 
 def test_chapters_come_before_namespaces_of_their_names():
@@ -237,6 +237,4 @@ def test_what_has_no_counterpart_is_refused(call):
 
 def test_every_declaration_of_aten_is_served():
     ops = lamina.library.ops
-    from lamina.library.aten import names
-
     assert [name for name in names() if not hasattr(ops.aten, name)] == []
