@@ -53,19 +53,28 @@ def fused(function: _Function) -> _Function:
     must do the same for all arrays of the same shapes, dtypes and strides, and may write only into
     arrays that it made.
     """
-    kernels = _Kernels(function)
+    return fused_from(LEAST_SIZE)(function)
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for value in args:  # `is_large`, without the call: 0.15 us
-            if value.__class__ is np.ndarray:
-                if value.size >= LEAST_SIZE:
+
+def fused_from(least: int) -> Callable[[_Function], _Function]:
+    """As `fused`, for arrays of `least` elements or more: for functions of very many steps."""
+
+    def decorate(function: _Function) -> _Function:
+        kernels = _Kernels(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for value in args:  # `is_large`, without the call: 0.15 us
+                if value.__class__ is np.ndarray:
+                    if value.size >= least:
+                        return kernels.call(args, kwargs)
+                elif value.__class__ is list and is_large(*value):
                     return kernels.call(args, kwargs)
-            elif value.__class__ is list and is_large(*value):
-                return kernels.call(args, kwargs)
-        return function(*args, **kwargs)
+            return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 def is_large(*args: Any) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+import functools
+from typing import Any, Final
 
-from lamina.core.tensor import Tensor
+import numpy as np
+
+from lamina.codegen.fused import LEAST_FLAT, fused_from
+from lamina.core.op import raw, traced
+from lamina.core.positions import here
+from lamina.core.tensor import Tensor, cell_of
+from lamina.core.versions import bump_all
 from lamina.errors import NotSupported, OptimizerArgumentError
 from lamina.ops.creation import zeros_like
 from lamina.ops.dtype_info import finfo
 from lamina.optim.elementwise import number_of, one_number, smaller
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.settings import check_lr
+from lamina.optim.updates import own_arrays
 
 __all__ = ["Adafactor"]
 
@@ -112,32 +119,82 @@ class Adafactor(Optimizer):
             state.update(self._start(param, grad))
         if group["maximize"]:
             grad = -grad
-        lr = group["lr"]
+        lr, decay = group["lr"], group["weight_decay"]
         least, least_size = group["eps"]
         if least is None:
             least = finfo(param.dtype).eps
         count = number_of(state["step"].add_(1), lr)
-        size = _root_mean_square(param).clamp(min=least_size)
-        if group["weight_decay"] != 0:
-            param.mul_(1 - lr * group["weight_decay"])
-        squares = _mean_squares(state, grad, count ** group["beta2_decay"], least)
-        change = grad * squares.clamp(min=least * least).rsqrt()
-        excess = (_root_mean_square(change) / group["d"]).clamp(min=1.0)
-        param.sub_(change * (size * smaller(1 / count**0.5, lr) / excess).to(dtype=param.dtype))
+        share, size = count ** group["beta2_decay"], smaller(1 / count**0.5, lr)
+        kept = 1 - lr * decay if decay else 1.0
+        means = [state[name] for name in _MEANS if name in state]
+        _step(grad, param, means, (share, size, kept), (least, least_size, group["d"]))
+        if decay:  # which counts as a change of its own
+            cell_of(param).bump(*here())
 
 
-def _root_mean_square(values: Tensor) -> Tensor:
-    return values.norm(2) / math.sqrt(values.numel())
+_MEANS: Final = ("variance", "row_var", "col_var")
 
 
-def _mean_squares(state: dict[str, Any], grad: Tensor, share: Any, least: float) -> Tensor:
-    """Take the squares of a gradient in; returns the mean square of each element."""
+def _step(
+    grad: Tensor, param: Tensor, means: list[Tensor], numbers: tuple[Any, ...],
+    settings: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Write what `_stepped` gives over the mean squares and the parameter."""
+    targets = [*means, param]
+    arrays = own_arrays((grad,), (param,))
+    is_known = not any(isinstance(number, Tensor) for number in numbers)
+    if arrays is None or not is_known or not all(map(_is_own, means)):
+        fitting = [_like(number, param) for number in numbers]
+        found = _stepped(traced, grad, param, means, *fitting, *settings)
+        for target, values in zip(targets, found, strict=True):
+            target.copy_(values)
+        return
+    source, kind = arrays[0], arrays[0].dtype
+    given = [np.array(number, kind) for number in numbers]  # a program is for all numbers
+    with np.errstate(all="ignore"):
+        found = _stepped_array(source, arrays[1], [m._array for m in means], *given, *settings)
+    for target, values in zip(targets, found, strict=True):
+        np.copyto(target._array, values)
+    bump_all(map(cell_of, targets), *here())
+
+
+def _is_own(tensor: Tensor) -> bool:
+    """Whether a part of the state is an array that a step may write into."""
+    array = tensor._array
+    return array.__class__ is np.ndarray and bool(array.flags.carray) and tensor._view is None
+
+
+def _like(number: Any, param: Tensor) -> Any:
+    return number.to(dtype=param.dtype) if isinstance(number, Tensor) else number
+
+
+def _stepped(
+    F: Any, grad: Any, param: Any, means: list[Any], share: Any, size: Any, kept: Any,
+    least: float, least_size: float, d: float,
+) -> list[Any]:  # fmt: skip
+    """The mean squares and the parameter after a step, of arrays or of tensors."""
     squares = grad * grad
-    if isinstance(share, Tensor):
-        share = share.to(dtype=grad.dtype)
-    if grad.dim() < 2:
-        found: Tensor = state["variance"].lerp_(squares, share).clone()
-        return found
-    rows = state["row_var"].lerp_(squares.mean(-1, keepdim=True), share)
-    columns = state["col_var"].lerp_(squares.mean(-2, keepdim=True), share)
-    return (rows @ columns) / rows.mean(-2, keepdim=True).clamp(min=least)
+    if len(means) == 1:
+        means = [_moved(means[0], squares, share)]
+        squares = means[0]
+    else:
+        rows = _moved(means[0], F.mean(squares, -1, True), share)
+        columns = _moved(means[1], F.mean(squares, -2, True), share)
+        means = [rows, columns]
+        squares = rows * columns / F.clamp(F.mean(rows, -2, True), min=least)
+    change = grad / F.sqrt(F.clamp(squares, min=least * least))
+    excess = F.clamp(_root_mean_square(F, change) / d, min=1.0)
+    length = F.clamp(_root_mean_square(F, param), min=least_size)
+    return [*means, param * kept - change * (size * length / excess)]
+
+
+def _moved(mean: Any, values: Any, share: Any) -> Any:
+    return mean + (values - mean) * share
+
+
+def _root_mean_square(F: Any, values: Any) -> Any:
+    return F.sqrt(F.mean(values * values))
+
+
+_stepped_array: Final[Any] = fused_from(LEAST_FLAT)(functools.partial(_stepped, raw))
+"""A step has 30 operations: as one program it is quicker for small arrays too."""

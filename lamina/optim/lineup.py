@@ -26,7 +26,7 @@ from lamina.optim.updates import Row, Update, plain_arrays
 Pairs = list[tuple[Tensor, Tensor]]
 """Parameters, each with its gradient."""
 
-MOST_ELEMENTS: Final = 1 << 22
+MOST_ELEMENTS: Final = 1 << 23
 """Of a group's tensors: arrays are held, and a large one that its tensor gave up must be freed."""
 
 MOST_WASTED: Final = 16

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from lamina.core.tensor import Tensor
+import numpy as np
+
+from lamina.core.tensor import Tensor, wrap
+from lamina.dtypes import bfloat16
 from lamina.errors import NotSupported, OptimizerArgumentError
 from lamina.ops.creation import zeros_like
 from lamina.ops.matrix_sums import addmm
+from lamina.ops.product_checks import dot_of
 from lamina.optim.optimizer import Optimizer
 from lamina.optim.settings import check_lr
+from lamina.optim.updates import own_arrays
 
 __all__ = ["Muon"]
 
@@ -107,7 +112,13 @@ class Muon(Optimizer):
         change = state["momentum_buffer"].lerp_(grad, 1 - kept)
         if group["nesterov"]:
             change = grad.lerp(change, kept)
-        change = _orthogonalized(change, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        settings = group["ns_coefficients"], group["ns_steps"], group["eps"]
+        arrays = own_arrays((change,), (param,))
+        if arrays is None:
+            change = _orthogonalized(change, *settings)
+        else:
+            with np.errstate(all="ignore"):
+                change = wrap(_orthogonalized_array(arrays[0], *settings), None)
         lr = group["lr"]
         param.mul_(1 - lr * group["weight_decay"])
         param.sub_(change.to(dtype=param.dtype) * (lr * _ratio(group["adjust_lr_fn"], param)))
@@ -120,8 +131,7 @@ def _ratio(adjustment: str | None, param: Tensor) -> float:
     return math.sqrt(max(1, rows / columns))
 
 
-def _orthogonalized(grad: Tensor, coefficients: Any, steps: int, eps: float) -> Tensor:
-    """A matrix with the same singular vectors, and singular values near to 1."""
+def _check(coefficients: Any, steps: int) -> None:
     if steps >= _MOST_STEPS:
         raise OptimizerArgumentError(
             "Number of steps must be less than 100 for computational efficiency",
@@ -129,6 +139,11 @@ def _orthogonalized(grad: Tensor, coefficients: Any, steps: int, eps: float) -> 
         )
     if len(coefficients) != 3:
         raise OptimizerArgumentError("Coefficients must be a tuple of exactly 3 values")
+
+
+def _orthogonalized(grad: Tensor, coefficients: Any, steps: int, eps: float) -> Tensor:
+    """A matrix with the same singular vectors, and singular values near to 1."""
+    _check(coefficients, steps)
     own, linear, quadratic = coefficients
     is_tall = grad.size(0) > grad.size(1)
     x = grad.bfloat16()
@@ -139,3 +154,38 @@ def _orthogonalized(grad: Tensor, coefficients: Any, steps: int, eps: float) -> 
         gram = x @ x.T
         x = addmm(x, addmm(gram, gram, gram, beta=linear, alpha=quadratic), x, beta=own)
     return x.T if is_tall else x
+
+
+def _orthogonalized_array(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
+    """The same of an array, to the last bit: bfloat16's numbers are kept in float32.
+
+    Operations widen what they are given and round what they give, which takes as long as the
+    products of small matrices. Here each result is rounded, and nothing is widened again.
+    """
+    _check(coefficients, steps)
+    own, linear, quadratic = coefficients
+    half = bfloat16.numpy
+
+    def rounded(values: Any) -> Any:
+        return values.astype(half).astype(np.float32)
+
+    is_tall = grad.shape[0] > grad.shape[1]
+    x = rounded(grad)
+    if is_tall:
+        x = x.T
+    length = rounded(np.sqrt(np.sum(x * x, dtype=np.float64), dtype=np.float32))
+    x = rounded(x / rounded(np.maximum(length, np.float32(eps))))
+    for _ in range(steps):
+        # A copy: NumPy multiplies a matrix by its own transpose three times slower.
+        gram = rounded(dot_of(x, x.T.copy("K")))
+        power = rounded(_sum_of(dot_of(gram, gram), quadratic, gram, linear))
+        x = rounded(_sum_of(dot_of(power, x), 1, x, own))
+    return x.T if is_tall else x
+
+
+def _sum_of(product: Any, alpha: float, values: Any, beta: float) -> Any:
+    """`alpha * product + beta * values`, in the product's memory."""
+    if alpha != 1:
+        product *= alpha
+    product += values * beta
+    return product

@@ -81,6 +81,13 @@ class Update:
         return row.targets + row.targets[-1:] * self._writes_more
 
 
+def own_arrays(sources: Sequence[Tensor], targets: Sequence[Tensor]) -> list[Any] | None:
+    """The arrays of the same-shaped tensors of a step, if it may run on arrays; else None."""
+    if door.is_watched or state.grad_enabled:
+        return None
+    return plain_arrays(Row(tuple(sources), tuple(targets), ()))
+
+
 def plain_arrays(row: Row) -> list[Any] | None:
     """The arrays of all tensors of a row, if a loop may go through them side by side."""
     arrays: list[Any] = []
