@@ -49,9 +49,7 @@ def wrap_results(
     origin = None if records else origin_of(op, place, tensors, wants)
     made = [None if a is None else wrap(a, origin) for a in arrays]
     if op.is_view and tensors:
-        for index, tensor in enumerate(made):
-            if tensor is not None:
-                attach_view(op, tensor, tensors[0], values, index if many else None, records)
+        attach_views(op, made, tensors[0], values, many, records, place)
     if records:
         node = record(op, values, made, place)
         for index, tensor in enumerate(made):
@@ -83,34 +81,44 @@ def origin_of(op: Op, place: tuple[Any, int], tensors: list[Tensor], wants: bool
     return (*place, op.name, reason, None if reason else root_of(*tensors))
 
 
-def attach_view(
-    op: Op, made: Tensor, source: Tensor, values: list[Any], index: int | None, records: bool
-) -> None:
-    """Tell a view its base and the step that makes it; it shares the base's version cell."""
+def attach_views(
+    op: Op, made: list[Tensor | None], source: Tensor, values: list[Any], many: bool, records: bool,
+    place: tuple[Any, int],
+) -> None:  # fmt: skip
+    """Tell views their base and the step that makes each; they share the base's version cell.
+
+    Args:
+        op: What made them.
+        made: The views: one, or with `many` all results in order.
+        source: Of what they are views.
+        values: The arguments.
+        many, records: Whether there may be several, and whether they get a node.
+        place: Where the program is.
+    """
     if source._cell is INFERENCE:
-        made._cell = INFERENCE
+        for tensor in made:
+            if tensor is not None:
+                tensor._cell = INFERENCE
         return
-    if made._array is source._array and not op.is_view:
-        return
-    cell = cell_of(source)
-    made._cell = cell
-    args = tuple(values[1:])
-    step = (op.name, args) if index is None else ("view_of_outputs", (op.name, args, index))
-    parent = source._view
-    creation = RECORDED
-    if index is not None:
-        creation = MULTIPLE
+    cell, parent, args = cell_of(source), source._view, tuple(values[1:])
+    creation = MULTIPLE if many else RECORDED
     if not state.grad_enabled:
         creation = INFERENCE_VIEW if state.inference else NO_GRAD_VIEW
-    base = source
-    steps: Steps = (step,)
+    base: Tensor = source
+    before: Steps = ()
     if parent is not None:
-        base, steps = parent.base, (*parent.steps, step)
+        base, before = parent.base, parent.steps
         if creation is RECORDED:
             creation = parent.creation
-    made._view = View(base, steps, creation, cell.version, (*here(), op.name))
-    if not records and base._requires_grad and made.dtype.is_differentiable:
-        made._requires_grad = True
+    position = (*place, op.name)
+    for index, tensor in enumerate(made):
+        if tensor is None:
+            continue
+        step = ("view_of_outputs", (op.name, args, index)) if many else (op.name, args)
+        tensor._cell = cell
+        tensor._view = View(base, (*before, step), creation, cell.version, position)
+        if not records and base._requires_grad and tensor.dtype.is_differentiable:
+            tensor._requires_grad = True
 
 
 def write_out(op: Op, out: Any, result: Any) -> Any:

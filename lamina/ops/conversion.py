@@ -221,7 +221,10 @@ def item(self: Tensor) -> Any:
             [(this_place(), "asked for here"), *made_note(self)],
             ["choose one element, or reduce it: `.sum()`, `.mean()`; use `.tolist()` for all"],
         )
-    value = host_array(self, "item()").reshape(()).item()
+    array = self._array
+    if array.__class__ is not np.ndarray or door.is_watched:
+        array = host_array(self, "item()").reshape(())
+    value = array.item()
     return float(value) if self.dtype.is_floating_point else value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,12 @@ def from_planes(input: Any, indices: Any, rank: int) -> Any:
     return found.reshape(indices.shape)
 
 
+@functools.lru_cache(64)
+def _starts(count: int, area: int) -> Any:
+    """Where planes of so many elements start, one below the other."""
+    return (np.arange(count) * area)[:, None]
+
+
 def _scattered(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
     return fresh((*input.shape[: input.ndim - len(sizes)], *sizes), input.dtype)
 
@@ -47,9 +54,9 @@ def scatter_in_planes(input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
     lead = input.shape[: input.ndim - len(sizes)]
     area = math.prod(sizes)
     made = np.zeros_like(input, shape=(math.prod(lead) * area,))
-    planes = constant_like(indices, np.arange(math.prod(lead)) * area)
+    planes = constant_like(indices, _starts(math.prod(lead), area))
     count = math.prod(input.shape[len(lead) :])
-    index = indices.reshape(math.prod(lead), count) + planes[:, None]
+    index = indices.reshape(math.prod(lead), count) + planes
     np.add.at(made, index.reshape(-1), input.reshape(-1))
     return made.reshape(*lead, *sizes)
 

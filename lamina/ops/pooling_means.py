@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from lamina.codegen.kernels.serving import serves
 from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
+from lamina.ops.constants import constant_like
 from lamina.ops.pooling_windows import (
     LEAST_WORK,
     Windows,
@@ -35,7 +37,14 @@ def _divisor(
         return divisor
     if not windows.ceil_mode and (include_pad or not any(windows.padding)):
         return math.prod(windows.size)
-    return math.prod(window_counts(like, windows, sizes, include_pad))
+    return constant_like(like, _window_sizes(windows, sizes, include_pad, like.dtype))
+
+
+@functools.lru_cache(256)
+def _window_sizes(
+    windows: Windows, sizes: tuple[int, ...], include_pad: bool, kind: np.dtype[Any]
+) -> Any:
+    return math.prod(window_counts(windows, sizes, include_pad, kind))
 
 
 def _divided(sums: Any, divisor: Any) -> Any:

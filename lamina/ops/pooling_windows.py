@@ -38,35 +38,69 @@ class Windows(NamedTuple):
 
     def counts(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         """How many windows fit in each dimension."""
-        return tuple(map(self._count, sizes, range(len(sizes))))
+        return _counts(self, sizes)
 
     def reach(self, k: int) -> int:
         """From a window's first element to behind its last, in dimension `k`."""
         return self.dilation[k] * (self.size[k] - 1) + 1
 
-    def _count(self, size: int, k: int) -> int:
-        room = size + 2 * self.padding[k] - self.reach(k)
-        stride = self.stride[k]
-        if not self.ceil_mode:
-            return room // stride + 1
-        count = -(-room // stride) + 1
-        # The last window must start inside the input or the padding before it.
-        return count - ((count - 1) * stride >= size + self.padding[k])
+    def widths(self, sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        """How much must be put before and after each dimension for all windows to fit.
 
-    def widths(self, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-        """How much must be put before and after each dimension for all windows to fit."""
-        counts = self.counts(sizes)
-        return [
-            (p, max((n - 1) * s + self.reach(k) - size - p, 0))
-            for k, (size, n, s, p) in enumerate(
-                zip(sizes, counts, self.stride, self.padding, strict=True)
-            )
-        ]
+        Empty if that is nothing.
+        """
+        return _widths(self, sizes)
 
 
-def padded(array: Any, widths: list[tuple[int, int]], fill: Any) -> Any:
+# What depends on sizes alone is remembered: it takes longer than the work on few elements.
+
+
+@functools.lru_cache(256)
+def _counts(windows: Windows, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(_count(windows, size, k) for k, size in enumerate(sizes))
+
+
+def _count(windows: Windows, size: int, k: int) -> int:
+    room = size + 2 * windows.padding[k] - windows.reach(k)
+    stride = windows.stride[k]
+    if not windows.ceil_mode:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    # The last window must start inside the input or the padding before it.
+    return count - ((count - 1) * stride >= size + windows.padding[k])
+
+
+@functools.lru_cache(256)
+def _widths(windows: Windows, sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    counts = windows.counts(sizes)
+    found = tuple(
+        (p, max((n - 1) * s + windows.reach(k) - size - p, 0))
+        for k, (size, n, s, p) in enumerate(
+            zip(sizes, counts, windows.stride, windows.padding, strict=True)
+        )
+    )
+    return found if any(map(any, found)) else ()
+
+
+@functools.lru_cache(256)
+def _along(windows: Windows, k: int, count: int) -> tuple[Any, ...]:
+    """The index of each element of all `count` windows along dimension `k`."""
+    step, after = windows.dilation[k], [slice(None)] * (len(windows.size) - 1 - k)
+    span = windows.stride[k] * (count - 1) + 1
+    starts = range(0, windows.size[k] * step, step)
+    return tuple((..., slice(j, j + span, windows.stride[k]), *after) for j in starts)
+
+
+@functools.lru_cache(256)
+def _every(windows: Windows, counts: tuple[int, ...]) -> tuple[Any, ...]:
+    """The index of each element of all windows."""
+    each = [_along(windows, k, count) for k, count in enumerate(counts)]
+    return tuple((..., *(index[1] for index in chosen)) for chosen in product(*each))
+
+
+def padded(array: Any, widths: tuple[tuple[int, int], ...], fill: Any) -> Any:
     """The array with `fill` around its last dimensions."""
-    if not any(map(any, widths)):
+    if not widths:
         return array
     lead = array.ndim - len(widths)
     sizes = array.shape[lead:]
@@ -75,17 +109,6 @@ def padded(array: Any, widths: list[tuple[int, int]], fill: Any) -> Any:
     inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
     made[(..., *inner)] = array
     return made
-
-
-def elements(windows: Windows, offset: tuple[int, ...], counts: tuple[int, ...]) -> Any:
-    """The index of one element of every window: its offset in the window is given."""
-    return (
-        ...,
-        *(
-            slice(k * d, k * d + s * (n - 1) + 1, s)
-            for k, d, s, n in zip(offset, windows.dilation, windows.stride, counts, strict=True)
-        ),
-    )
 
 
 def lowest(array: Any) -> Any:
@@ -119,12 +142,18 @@ def maximum_in(array: Any, windows: Windows) -> Any:
     if serves(array.size, LEAST_WORK, array):
         places = _places(windows, sizes, counts)
         return native_pooling.largest(array, for_native(windows, counts), places, False)
-    array = padded(array, windows.widths(sizes), lowest(array))
-    best = None
-    for offset in product(*map(range, windows.size)):
-        found = array[elements(windows, offset, counts)]
-        best = found.copy() if best is None else np.maximum(best, found, out=best)
-    return best
+    return _folded(np.maximum, padded(array, windows.widths(sizes), lowest(array)), windows, counts)
+
+
+def _folded(join: np.ufunc, array: Any, windows: Windows, counts: tuple[int, ...]) -> Any:
+    """The elements of each window, joined along one dimension after the other."""
+    for k, count in enumerate(counts):
+        first, *others = _along(windows, k, count)
+        total = array[first].copy()
+        for index in others:
+            join(total, array[index], out=total)
+        array = total
+    return array
 
 
 @array_function(windowed(np.int64))
@@ -136,12 +165,36 @@ def position_of_maximum(array: Any, windows: Windows) -> Any:
     if serves(array.size, LEAST_WORK, array):
         places = _places(windows, sizes, counts)
         return native_pooling.largest(array, for_native(windows, counts), places, True)
-    array = padded(array, windows.widths(sizes), lowest(array))
+    widths = windows.widths(sizes)
+    choice = None if widths else _first_largest(array, windows, counts)
+    if choice is None:
+        choice = _choice(padded(array, widths, lowest(array)), windows, counts)
+    starts, steps = _flat_places(windows, sizes, counts)
+    return constant_like(array, starts) + constant_like(array, steps)[choice]
+
+
+def _first_largest(array: Any, windows: Windows, counts: tuple[int, ...]) -> Any:
+    """The number of each window's largest element; None if it is not found so quickly.
+
+    Of several NaN the last one would be right, and elements in memory must be there to be seen.
+    """
+    if array.__class__ is not np.ndarray or array.dtype.kind not in "fiu" or not array.size:
+        return None
+    every = _every(windows, counts)
+    found = np.empty((len(every), *array.shape[: array.ndim - len(counts)], *counts), array.dtype)
+    for number, index in enumerate(every):
+        found[number] = array[index]
+    most = np.maximum.reduce(found, axis=None)
+    return found.argmax(0) if most == most else None
+
+
+def _choice(array: Any, windows: Windows, counts: tuple[int, ...]) -> Any:
+    """The number of each window's largest element; the padding is never it."""
     best: Any = None
     choice: Any = None
-    for number, offset in enumerate(product(*map(range, windows.size))):
+    for number, index in enumerate(_every(windows, counts)):
         # A copy, since elements that lie apart would be slow to read several times.
-        found = array[elements(windows, offset, counts)].copy("C")
+        found = array[index].copy("C")
         if best is None:
             best = found
             first = constant_like(array, _first_inside(windows, counts))
@@ -152,8 +205,7 @@ def position_of_maximum(array: Any, windows: Windows) -> Any:
             better |= found != found
         choice = np.where(better, number, choice)
         best = np.maximum(best, found, out=best)
-    starts, steps = _flat_places(windows, sizes, counts)
-    return constant_like(array, starts) + constant_like(array, steps)[choice]
+    return choice
 
 
 def _first_inside(windows: Windows, counts: tuple[int, ...]) -> Any:
@@ -166,6 +218,7 @@ def _first_inside(windows: Windows, counts: tuple[int, ...]) -> Any:
     return first
 
 
+@functools.lru_cache(256)
 def _flat_places(
     windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...]
 ) -> tuple[Any, Any]:
@@ -196,17 +249,7 @@ def sums_in(array: Any, windows: Windows) -> Any:
     """The sum of each window, one dimension after the other."""
     rank = len(windows.size)
     sizes = array.shape[array.ndim - rank :]
-    counts = windows.counts(sizes)
-    array = padded(array, windows.widths(sizes), 0)
-    for k in range(rank):
-        parts = [
-            array[_element_along(windows, k, j, counts[k], rank)] for j in range(windows.size[k])
-        ]
-        total = parts[0].copy()
-        for part in parts[1:]:
-            total += part
-        array = total
-    return array
+    return _folded(np.add, padded(array, windows.widths(sizes), 0), windows, windows.counts(sizes))
 
 
 def spread_sums(gradient: Any, windows: Windows, sizes: tuple[int, ...]) -> Any:
@@ -216,23 +259,19 @@ def spread_sums(gradient: Any, windows: Windows, sizes: tuple[int, ...]) -> Any:
     widths = windows.widths(sizes)
     for k in reversed(range(rank)):
         shape = list(gradient.shape)
-        shape[gradient.ndim - rank + k] = sizes[k] + sum(widths[k])
+        shape[gradient.ndim - rank + k] = sizes[k] + (sum(widths[k]) if widths else 0)
         made = np.zeros_like(gradient, shape=tuple(shape), order="C")
-        for j in range(windows.size[k]):
-            made[_element_along(windows, k, j, counts[k], rank)] += gradient
+        for index in _along(windows, k, counts[k]):
+            made[index] += gradient
         gradient = made
+    if not widths:
+        return gradient
     inner = (slice(w[0], w[0] + size) for w, size in zip(widths, sizes, strict=True))
     return rows_first(gradient[(..., *inner)])
 
 
-def _element_along(windows: Windows, k: int, j: int, count: int, rank: int) -> Any:
-    start, stride = j * windows.dilation[k], windows.stride[k]
-    own = slice(start, start + stride * (count - 1) + 1, stride)
-    return (..., own, *[slice(None)] * (rank - 1 - k))
-
-
 def window_counts(
-    like: Any, windows: Windows, sizes: tuple[int, ...], include_pad: bool
+    windows: Windows, sizes: tuple[int, ...], include_pad: bool, kind: np.dtype[Any]
 ) -> list[Any]:
     """How many elements the mean of a window is over, along each dimension."""
     found = []
@@ -245,8 +284,7 @@ def window_counts(
             numbers.append(
                 end - max(start, first) if include_pad else min(end, size) - max(start, 0)
             )
-        counts = np.array(numbers, like.dtype).reshape(-1, *[1] * (len(sizes) - 1 - k))
-        found.append(constant_like(like, counts))
+        found.append(np.array(numbers, kind).reshape(-1, *[1] * (len(sizes) - 1 - k)))
     return found
 
 
@@ -254,6 +292,8 @@ def per_dimension(value: Any, rank: int, name: str, caller: str) -> tuple[int, .
     """One number for each of `rank` dimensions, from as many or from one for all."""
     if value.__class__ is int:
         return (value,) * rank
+    if value.__class__ is tuple and len(value) == rank and all(n.__class__ is int for n in value):
+        return value
     sizes = whole_numbers(caller, name, value)
     if len(sizes) == 1:
         return sizes * rank
@@ -270,13 +310,19 @@ def windows_of(
     """Windows from the arguments of a pooling function, checked."""
     size = per_dimension(size, rank, "kernel_size", caller)
     empty = stride is None or (hasattr(stride, "__len__") and not len(stride))
-    windows = Windows(
+    return _checked(
+        caller,
         size,
         size if empty else per_dimension(stride, rank, "stride", caller),
         per_dimension(padding, rank, "padding", caller),
         per_dimension(dilation, rank, "dilation", caller),
         bool(ceil_mode),
     )
+
+
+@functools.lru_cache(256)
+def _checked(caller: str, *given: Any) -> Windows:
+    windows = Windows(*given)
     if min(windows.size) <= 0 or min(windows.stride) <= 0 or min(windows.dilation) <= 0:
         raise errors.InvalidArgument(
             f"{caller}: kernel size, stride and dilation should be greater than zero"
@@ -291,6 +337,7 @@ def windows_of(
     return windows
 
 
+@functools.lru_cache(256)
 def check_room(caller: str, shape: tuple[int, ...], windows: Windows) -> None:
     """Raise unless the input has the right number of dimensions, and every window fits."""
     rank = len(windows.size)

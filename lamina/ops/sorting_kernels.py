@@ -12,6 +12,7 @@ from lamina.codegen.later import Later
 from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
+from lamina.ops.indexing_rules import positions_along
 
 if TYPE_CHECKING:
     from lamina.codegen.kernels import sorting
@@ -31,12 +32,17 @@ def sorted_along(line: Any, axis: int, descending: bool = False) -> tuple[Any, A
 
     Equal elements keep their order, whichever way is asked for. NaN is the largest number.
     """
+    return _in_order(line, axis, line.shape[axis], descending)
+
+
+def _in_order(line: Any, axis: int, k: int, descending: bool) -> tuple[Any, Any]:
+    """The first `k` of the elements in order along an axis, and their places."""
     last = line if axis == line.ndim - 1 else line.swapaxes(axis, -1)
     if is_large(last) and sorting.can_sort(last):
-        values, places = sorting.sort_last(last, descending)
+        values, places = (part[..., :k] for part in sorting.sort_last(last, descending))
     else:
-        places = _places(last, descending)
-        values = np.take_along_axis(last, places, axis=-1)
+        places = _places(last, descending)[..., :k]
+        values = _taken(last, places)
     if last is not line:
         values, places = values.swapaxes(axis, -1), places.swapaxes(axis, -1)
     return rows_first(values), rows_first(places)
@@ -63,10 +69,8 @@ def top_along(line: Any, axis: int, k: int, largest: bool) -> tuple[Any, Any]:
         last = np.ascontiguousarray(line.swapaxes(axis, -1))
         found = _top(last.reshape(-1, last.shape[-1]), k, largest)
     if found is None:
-        head = (slice(None),) * axis
-        values, places = (each[(*head, slice(k))] for each in sorted_along(line, axis, largest))
-    else:
-        values, places = (each.reshape((*last.shape[:-1], k)).swapaxes(axis, -1) for each in found)
+        return _in_order(line, axis, k, largest)
+    values, places = (each.reshape((*last.shape[:-1], k)).swapaxes(axis, -1) for each in found)
     return rows_first(values), rows_first(places)
 
 
@@ -133,8 +137,15 @@ def _places(last: Any, descending: bool) -> Any:
         return _places_by_digits(_keys(last, descending))
     if not descending:
         return np.argsort(last, axis=-1, kind="stable")
-    turned = np.argsort(np.flip(last, -1), axis=-1, kind="stable")
-    return last.shape[-1] - 1 - np.flip(turned, -1)
+    turned = np.argsort(last[..., ::-1], axis=-1, kind="stable")  # np.flip takes 3 us
+    return last.shape[-1] - 1 - turned[..., ::-1]
+
+
+def _taken(last: Any, places: Any) -> Any:
+    """Elements of lines by their places; NumPy's function for it takes 8 us where there are few."""
+    if last.__class__ is np.ndarray and last.flags.c_contiguous:
+        return np.take(last.reshape(-1), positions_along(last.shape, places, last.ndim - 1))
+    return np.take_along_axis(last, places, axis=-1)
 
 
 def _keys(last: Any, descending: bool) -> Any:
