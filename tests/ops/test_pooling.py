@@ -23,6 +23,21 @@ def test_padding_is_never_the_largest() -> None:
     assert all(0 <= place < 2 for place in places.flatten().tolist())
 
 
+@pytest.mark.parametrize("dtype", [lamina.float32, lamina.int64])
+def test_equal_elements_have_the_first_place(dtype: lamina.dtype) -> None:
+    _, places = F.max_pool2d(lamina.ones(1, 4, 4, dtype=dtype), 2, return_indices=True)
+    assert places.tolist() == [[[0, 2], [8, 10]]]
+
+
+def test_of_several_nan_the_last_one_is_found() -> None:
+    nan = float("nan")
+    x = lamina.tensor([[[nan, 1.0, nan, 2.0], [3.0, 5.0, 5.0, 4.0]]])
+    values, places = F.max_pool1d(x, 4, return_indices=True)
+    assert places.tolist() == [[[2], [1]]]
+    assert values[0, 0].isnan().item()
+    assert values[0, 1].item() == 5.0
+
+
 def test_overlapping_windows_add_their_gradients() -> None:
     x = lamina.tensor([[[1.0, 3.0, 2.0]]], requires_grad=True)
     F.max_pool1d(x, 2, 1).sum().backward()
