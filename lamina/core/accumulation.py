@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from lamina.codegen.fused import fused
+from lamina.codegen.vectorized import LEAST_SHARED, shared
 from lamina.core.layouts import is_dense
 from lamina.core.op import traced
 from lamina.core.origins import CUT_BACKWARD
@@ -37,7 +39,8 @@ def add_to_leaves(entries: Iterable[Any], place: Any) -> None:
                 entry[1] = None
             grad = leaf._grad
             if grad is not None:
-                np.add(grad._array, gradient, out=grad._array)
+                add = np.add if gradient.size < LEAST_SHARED else shared(np.add)
+                add(grad._array, gradient, grad._array)
                 cell_of(grad).bump(*place)
                 leaf.grad_filled_at = (*(leaf.grad_filled_at or ())[-7:], place)
                 continue
@@ -82,6 +85,14 @@ def _copied_like(gradient: Any, leaf: Tensor) -> Any:
     if gradient.__class__ is not np.ndarray or gradient.shape != leaf._array.shape:
         return np.array(gradient) if isinstance(gradient, np.generic) else gradient.copy()
     order: Any = "K" if is_dense(leaf._array) else "C"
+    if order == "C" or leaf._array.flags.c_contiguous:
+        return _by_rows(gradient)
     target = np.empty_like(leaf._array, dtype=gradient.dtype, order=order)
     np.copyto(target, gradient)
     return target
+
+
+@fused
+def _by_rows(gradient: Any) -> Any:
+    """A row-major copy; of a large gradient, as that of a sum is, by threads."""
+    return np.copy(gradient, order="C")

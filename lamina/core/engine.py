@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lamina.codegen.later import Later
+from lamina.codegen.vectorized import LEAST_SHARED, shared
 from lamina.core import blame
 from lamina.core.accumulation import add_to_leaves
 from lamina.core.flags import noted_flags
@@ -265,10 +266,11 @@ def _sum(old: Any, new: Any, owned: set[Any], key: Any) -> Any:
     """The sum of gradients: the first is borrowed, the second allocates, others add in place."""
     if old is None or new is None:
         return new if old is None else old
+    add = np.add if old.size < LEAST_SHARED else shared(np.add)
     if key in owned:
-        np.add(old, new, out=old)
+        add(old, new, old)
         return old
-    total = old + new
+    total = add(old, new)
     if isinstance(total, np.ndarray):
         owned.add(key)
     return total

@@ -46,8 +46,6 @@ from lamina.core.views import refresh
 ndarray: Final = np.ndarray
 _frame: Final = sys._getframe
 _new: Final[Any] = object.__new__
-_ARITHMETIC: Final = (np.add, np.subtract, np.multiply, np.true_divide)
-"""What NumPy alone would do on one thread."""
 
 
 def _declare(
@@ -234,7 +232,7 @@ def binary(
         node_class.bare_rules = tuple(None if rule is SAME else rule for rule in rules)
     keeps = kept_for(op, 2)
     is_differentiable = grad is not None
-    of_large = shared(kernel) if kernel in _ARITHMETIC else kernel
+    of_large = shared(kernel) if isinstance(kernel, np.ufunc) else kernel
 
     def call(input: Any, other: Any, *, out: Any = None) -> Any:
         if input.__class__ is not Tensor or door.is_watched or out is not None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from lamina.codegen.later import Later
+from lamina.codegen.vectorized import LEAST_SHARED, shared
 from lamina.core import blame
 from lamina.core.batches import note_before_write
 from lamina.core.call import checked_tensors, compute, execute
@@ -66,6 +67,7 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
     instead of 12.
     """
     ufunc, is_unary = op.ufunc, len(op.tensor_positions) == 1
+    of_large = shared(ufunc)
 
     def change(self: Tensor, *others: Any, **kwargs: Any) -> Tensor:
         if (
@@ -88,8 +90,9 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
             if is_unary:
                 return changed_by_ufunc(self, ufunc, (x, x))
             other = others[0]
+            change_all = ufunc if x.size < LEAST_SHARED else of_large
             if other.__class__ is float or other.__class__ is int:
-                return changed_by_ufunc(self, ufunc, (x, other, x))
+                return changed_by_ufunc(self, change_all, (x, other, x))
             if other.__class__ is Tensor and not (other._requires_grad and state.grad_enabled):
                 y = other._array
                 # A larger result is an error, and an overlap would be read while it is written.
@@ -99,7 +102,7 @@ def change_by_ufunc(op: Op, doc: str | None = None) -> Callable[..., Any]:
                     and (y.shape == x.shape or not y.ndim)
                     and (y.base is None or not np.may_share_memory(x, y))
                 ):
-                    return changed_by_ufunc(self, ufunc, (x, y, x))
+                    return changed_by_ufunc(self, change_all, (x, y, x))
         return apply_inplace(op, self, op.bind((self, *others), kwargs))
 
     change.__name__ = change.__qualname__ = op.name + "_"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.codegen.vectorized import LEAST_SHARED, vectorized
 from lamina.core import blame
 from lamina.core.arguments import takes_tensors, whole_numbers
 from lamina.core.blame.words import a_name, dims, made_note, this_place
@@ -24,8 +25,14 @@ from lamina.core.versions import INFERENCE
 __all__ = ["clone", "detach", "detach_"]
 
 
+_copied = vectorized()(np.positive)
+
+
 def _clone(input: Any, memory_format: Any = None) -> Any:
     if memory_format is None or memory_format is preserve_format:
+        is_large = input.size >= LEAST_SHARED and input.__class__ is np.ndarray
+        if is_large and input.dtype.kind == "f" and input.flags.c_contiguous:
+            return _copied(input)
         # An expanded dimension has no place in the order of others: then rows come first.
         is_expanded = 0 in input.strides and not input.flags.c_contiguous
         return input.copy("C" if is_expanded else "K")

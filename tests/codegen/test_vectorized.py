@@ -112,7 +112,7 @@ def test_large_and_small_tensors_agree(name, kind):
 
 # --- two arrays ---------------------------------------------------------------------------------
 
-PAIR = [np.random.default_rng(k).standard_normal((512, 300)).astype(np.float32) for k in (1, 2)]
+PAIR = [np.random.default_rng(k).standard_normal((1024, 300)).astype(np.float32) for k in (1, 2)]
 
 
 @native
@@ -120,7 +120,7 @@ PAIR = [np.random.default_rng(k).standard_normal((512, 300)).astype(np.float32) 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_threads_share_arithmetic_of_large_arrays_to_the_same_bits(monkeypatch, ufunc, kind):
     monkeypatch.setattr(module, "WORK_BEFORE", 0)
-    function = module.shared(ufunc)
+    function = module.shared.__wrapped__(ufunc)
     runs = counted_runs(monkeypatch)
     x, y = (array.astype(kind) for array in PAIR)
     for first, second in ((x, y), (x.T, y.T), (x, x), (x, 0.3), (x, 3), (x.reshape(-1)[7:], 1e-3)):
@@ -134,12 +134,13 @@ def test_threads_share_arithmetic_of_large_arrays_to_the_same_bits(monkeypatch, 
 @native
 def test_pairs_of_other_kinds_are_left_to_the_ufunc(monkeypatch):
     monkeypatch.setattr(module, "WORK_BEFORE", 0)
-    function = module.shared(np.add)
+    function = module.shared.__wrapped__(np.add)
     runs = counted_runs(monkeypatch)
     x, y = PAIR
     for first, second in (
         (x, y[0]), (x, y[:1]), (x, y.astype(np.float64)), (x[:, ::2], y[:, ::2]), (x, y.T.copy().T),
         (x, np.float64(2)), (x, np.array(2, np.float32)), (x.astype(np.int64), 3), (x, True),
+        (np.broadcast_to(x[0], x.shape), y),
     ):  # fmt: skip
         made, expected = function(first, second), np.add(first, second)
         np.testing.assert_array_equal(made, expected)
@@ -158,6 +159,42 @@ def counted_runs(monkeypatch):
 
     monkeypatch.setattr(FlatKernel, "run_one", noted)
     return runs
+
+
+@native
+def test_arithmetic_in_place_has_the_same_bits(monkeypatch):
+    monkeypatch.setattr(module, "WORK_BEFORE", 0)
+    multiply = module.shared.__wrapped__(np.multiply)
+    runs = counted_runs(monkeypatch)
+    x, y = PAIR
+    for other in (y, 0.3, x):
+        made = x.copy()
+        multiply(made, made if other is x else other, made)
+        np.testing.assert_array_equal(made, x * other)
+    assert len(runs) == 3
+    made.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        multiply(made, 2, made)
+
+
+@native
+def test_changes_and_gradients_of_large_tensors_are_as_numpy_makes_them():
+    x, y = (lamina.tensor(array) for array in PAIR)
+    for _ in range(8):
+        z = x.clone()
+        z += y
+        z.mul_(0.5).sub_(1)
+    np.testing.assert_array_equal(z.numpy(), (PAIR[0] + PAIR[1]) * np.float32(0.5) - 1)
+    w, weights = x.clone().requires_grad_(), lamina.linspace(1, 2, 1024)
+    for _ in range(8):
+        w.grad = None
+        w.sum(1).backward(weights)
+    assert w.grad.numpy().flags.writeable
+    np.testing.assert_array_equal(
+        w.grad.numpy(), np.broadcast_to(weights.numpy()[:, None], w.shape)
+    )
+    w.sum(1).backward(weights)
+    np.testing.assert_array_equal(w.grad.numpy()[:, 7], 2 * weights.numpy())
 
 
 @native
