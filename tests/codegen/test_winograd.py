@@ -22,8 +22,11 @@ from lamina.codegen.kernels import convolution, products, winograd, winograd_wei
 if not products.has_tiles("f"):
     pytest.skip("other machines convolve directly", allow_module_level=True)
 
-EVERYWHERE = {(winograd, "LEAST_CHANNELS"): 1, (winograd_weights, "LEAST_KERNELS"): 1}
-NOWHERE = {(winograd, "LEAST_CHANNELS"): 1 << 60, (winograd_weights, "LEAST_KERNELS"): 1 << 60}
+LEAST = [
+    (winograd, "LEAST_CHANNELS"),
+    *((winograd_weights, f"LEAST_{name}") for name in ("CHANNELS", "KERNELS", "SQUARES")),
+]
+EVERYWHERE, NOWHERE = dict.fromkeys(LEAST, 0), dict.fromkeys(LEAST, 1 << 60)
 
 
 @contextmanager
@@ -100,11 +103,12 @@ def convolutions(draw):
     return [laid_out(array, draw(layouts)) for array in made], padding
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(convolutions(), st.sampled_from([1, 100_000, 16 << 20]))
-def test_any_convolution_and_its_gradients_are_their_definition(case, most):
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(convolutions(), st.sampled_from([1, 100_000, 16 << 20]), st.sampled_from([0, 1 << 30]))
+def test_any_convolution_and_its_gradients_are_their_definition(case, most, own):
     (x, w, g), padding = case
-    with having(MINIMAL | {(winograd_weights, "MOST_SQUARES"): most}):
+    sizes = {"MOST_SQUARES": most, "MOST_OWN_SQUARES": most, "MOST_OWN_SUMS": own}
+    with having(MINIMAL | {(winograd_weights, name): size for name, size in sizes.items()}):
         made = results(x, w, g, padding)
     assert_near(made, definitions(x, w, g, padding))
 
@@ -180,14 +184,15 @@ def test_an_infinite_bias_reaches_one_channel_alone():
     assert np.array_equal(np.isfinite(made).all((0, 2, 3)), np.isfinite(bias))
 
 
-def test_the_number_of_threads_changes_no_bit():
+@pytest.mark.parametrize("own", [0, 1 << 30])
+def test_the_number_of_threads_changes_no_bit(own):
     x, w, g = arrays(5, 34, 130, (17, 20), (1, 1))
     before = lamina.get_num_threads()
     made = []
     try:
         for count in (1, 2):
             lamina.set_num_threads(count)
-            with having(MINIMAL | {(winograd_weights, "MOST_SQUARES"): 1 << 20}):
+            with having(MINIMAL | {(winograd_weights, "MOST_OWN_SUMS"): own}):
                 made.append(results(x, w, g, (1, 1)))
     finally:
         lamina.set_num_threads(before)

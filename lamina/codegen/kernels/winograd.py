@@ -19,8 +19,8 @@ from lamina.codegen.kernels.tasks import winograd as tasks
 from lamina.codegen.kernels.tasks.tiles import heights_of, panels_of
 from lamina.codegen.llvm import threads
 
-LEAST_CHANNELS: Final = 32
-"""Channels, before and after, from which on transforms are little of the work."""
+LEAST_CHANNELS: Final = 16
+"""Channels, before and after, from which on transforms are little enough of the work."""
 
 MOST_KERNELS: Final = 1 << 20
 """Kernels of a convolution whose transforms, 67 MB, may be kept meanwhile."""
@@ -125,9 +125,10 @@ def convolve_by_winograd(source: Any, weight: Any, bias: Any, result: Any, shape
     Returns whether that is done. It is not where results are not finite: sums of neighbours spread
     an infinite element further than it reaches.
     """
-    if not is_minimal(shapes) or min(shapes.channels, shapes.outputs) < LEAST_CHANNELS:
-        return False
     char, item, lanes = shapes.char, source.itemsize, lanes_of(shapes.char)
+    least = LEAST_CHANNELS if lanes >= 16 else 2 * LEAST_CHANNELS
+    if not is_minimal(shapes) or min(shapes.channels, shapes.outputs) < least:
+        return False
     vector, workers, most = lanes * item, threads.capacity(), heights_of()[0]
     low = tuple(2 - p if shapes.transposed else p for p in shapes.padding)
     plan = _plan(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from ctypes import addressof, c_int64
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,11 +16,87 @@ from lamina.codegen.kernels.tasks.winograd import POINTS
 from lamina.codegen.kernels.winograd import is_minimal
 from lamina.codegen.llvm import threads
 
-LEAST_KERNELS: Final = 1 << 14
-"""From how many kernels on transforms are little of the work."""
+LEAST_CHANNELS: Final = 16
+LEAST_KERNELS: Final = 1 << 9
+"""From how many channels, before and after, and kernels on transforms are little of the work."""
+
+LEAST_SQUARES: Final = 128
+"""With fewer squares than these, adding up the slots is much of the work."""
 
 MOST_SQUARES: Final = 16 << 20
 """Bytes of transformed squares at a time."""
+
+MOST_OWN_SUMS: Final = 5 << 18
+MOST_OWN_SQUARES: Final = 1 << 19
+"""Bytes of a slot's sums, and of transformed squares beside them, that a second-level cache holds.
+
+With larger sums, threads share each step.
+"""
+
+SLOTS: Final = 4
+"""Parts of the batch that are summed up apart; fixed, so that all machines agree."""
+
+
+class _Layout(NamedTuple):
+    """How transformed squares and sums lie in memory.
+
+    Attributes:
+        rows, down, across: Rows of squares, those of an image, and the squares of a row.
+        slots: How many sums there are of everything.
+        stretch: Rows of squares that are done at a time.
+        blocks, pairs, panels: Vectors of channels, pairs of them, panels of outputs.
+        right, left: Bytes of such pairs and panels, for one of the 16 numbers.
+        sums_row, sums_point: Steps of the sums, in bytes.
+    """
+
+    rows: int
+    down: int
+    across: int
+    slots: int
+    stretch: int
+    blocks: int
+    pairs: int
+    panels: int
+    right: int
+    left: int
+    sums_row: int
+    sums_point: int
+
+    @property
+    def right_size(self) -> int:
+        """Bytes of all transformed squares of the input."""
+        return rounded(POINTS * self.pairs * self.right)
+
+    @property
+    def left_size(self) -> int:
+        """Bytes of all transformed squares of the gradient."""
+        return rounded(POINTS * self.panels * self.left)
+
+    @property
+    def sums_size(self) -> int:
+        """Bytes of a slot's sums."""
+        return rounded(POINTS * self.sums_point)
+
+
+def _layout(batch: int, shapes: Shapes) -> _Layout:
+    item, lanes, height = np.dtype(shapes.char).itemsize, lanes_of(shapes.char), heights_of()[0]
+    vector = lanes * item
+    down, across = (-(-size // 2) for size in shapes.result)
+    cut = panels_of(shapes.outputs)
+    blocks, panels = -(-shapes.channels // lanes), cut.full + cut.rest_count
+    pairs, rows = -(-blocks // 2), batch * down
+    of_row = (pairs * 2 * vector + panels * height * item) * POINTS * across
+    sums_row = blocks * vector
+    sums_point = sums_row * shapes.outputs + vector
+    slots = min(rows, SLOTS) if sums_point * POINTS <= MOST_OWN_SUMS else 1
+    most = MOST_SQUARES if slots == 1 else MOST_OWN_SQUARES
+    of_slot = -(-rows // slots)
+    stretch = -(-of_slot // -(-of_slot * of_row // most))
+    count = stretch * across  # behind all of them is room for a vector
+    return _Layout(
+        rows, down, across, slots, stretch, blocks, pairs, panels, (count * 2 + 1) * vector,
+        count * height * item + vector, sums_row, sums_point,
+    )  # fmt: skip
 
 
 def weigh_by_winograd(source: Any, gradient: Any, result: Any, shapes: Shapes) -> bool:
@@ -26,85 +104,96 @@ def weigh_by_winograd(source: Any, gradient: Any, result: Any, shapes: Shapes) -
 
     Returns whether that is done: not where results are not finite.
     """
-    if not is_minimal(shapes) or shapes.channels * shapes.outputs < LEAST_KERNELS:
-        return False
-    char, item, lanes = shapes.char, source.itemsize, lanes_of(shapes.char)
-    vector, workers, height = lanes * item, threads.capacity(), heights_of()[0]
     channels, outputs = shapes.channels, shapes.outputs
-    down, across = (-(-size // 2) for size in shapes.result)
-    low, left = shapes.padding
-    room = max(2 * across + 2, left + shapes.source[1])
-    cut = panels_of(outputs)
-    blocks, panels = -(-channels // lanes), cut.full + cut.rest_count
-    pairs = -(-blocks // 2)
-    per_square = (pairs * 2 * vector + panels * height * item) * POINTS
-    rows = source.shape[0] * down
-    stretches = -(-rows * across * per_square // MOST_SQUARES)
-    stretch = -(-rows // stretches)
-    most = stretch * across
-    right_panel, left_panel = most * 2 * vector + vector, most * height * item + vector
-    right_point, left_point = pairs * right_panel, panels * left_panel
-    sums_row = blocks * vector
-    sums_point = sums_row * outputs + vector
-    per_worker = rounded(4 * room * vector)
-    parts = np.cumsum(
-        [0, *map(rounded, (POINTS * right_point, POINTS * left_point, POINTS * sums_point))]
-    ).tolist()
-    zeros = np.zeros(max(height, 2 * lanes), source.dtype)
-    steps, flag = np.arange(most) * (2 * vector), np.zeros(1, np.int64)
-    with scratch(parts[3] + workers * per_worker) as memory:
-        right, left_factor, sums, own = (memory + part for part in parts)
+    if min(channels, outputs) < LEAST_CHANNELS or channels * outputs < LEAST_KERNELS:
+        return False
+    if not is_minimal(shapes):
+        return False
+    layout = _layout(source.shape[0], shapes)
+    if layout.slots > 1 and layout.rows * layout.across < LEAST_SQUARES:
+        return False
+    char, item, workers = shapes.char, source.itemsize, threads.capacity()
+    vector = lanes_of(char) * item
+    room = max(2 * layout.across + 2, shapes.padding[1] + shapes.source[1])
+    squares_size, rows_size = layout.right_size + layout.left_size, rounded(4 * room * vector)
+    copies = workers if layout.slots > 1 else 1
+    flag = np.zeros(1, np.int64)
+    with scratch(
+        layout.sums_size * layout.slots + squares_size * copies + rows_size * workers
+    ) as sums:
+        squares = sums + layout.sums_size * layout.slots
         common = {
-            "down": down, "across": across, "room": room, "scratch": own,
-            "scratch_step": per_worker, **cut._asdict(),
+            "down": layout.down, "across": layout.across, "room": room,
+            "scratch": squares + squares_size * copies, "scratch_step": rows_size,
+            **panels_of(outputs)._asdict(),
         }  # fmt: skip
-        of_input = {
-            **common, **_image(source), "low": low, "left": left, "target": right,
-            "panel_step": right_panel, "point_step": right_point,
+        low, left = shapes.padding
+        inputs = {
+            **common, **_image(source), "low": low, "left": left, "target": squares,
+            "panel_step": layout.right, "point_step": layout.right * layout.pairs,
         }  # fmt: skip
-        of_gradient = {
-            **common, **_image(gradient), "low": 0, "left": 0, "target": left_factor,
-            "panel_step": left_panel, "point_step": left_point,
+        gradients = {
+            **common, **_image(gradient), "low": 0, "left": 0,
+            "target": squares + layout.right_size,
+            "panel_step": layout.left, "point_step": layout.left * layout.panels,
         }  # fmt: skip
-        products = {
-            "left": left_factor, "left_panel": left_panel, "left_point": left_point,
-            "right": right, "right_panel": right_panel, "right_point": right_point,
-            "sums": sums, "sums_point": sums_point, "sums_row": sums_row, "outputs": outputs,
-            "channels": channels, "panels": pairs, "packed_steps": steps.ctypes.data,
-            "zeros": zeros.ctypes.data, **cut._asdict(),
+        _sum_up(inputs, gradients, sums, layout, shapes)
+        table = {
+            "sums": sums, "sums_point": layout.sums_point, "sums_row": layout.sums_row,
+            "slots": layout.slots, "sums_slot": layout.sums_size,
+            "result": result.ctypes.data, "result_row": result.strides[0],
+            "channels": channels, "not_finite": flag.ctypes.data,
         }  # fmt: skip
-        for first in range(0, rows, stretch):
-            last = min(first + stretch, rows)
-            span = {"first": first, "last": last}
-            run(
-                ("winograd", "input_squares", char),
-                {**of_input, **span},
-                tasks.SQUARE_FIELDS,
-                blocks,
-            )
-            run(
-                ("winograd", "gradient_squares", char),
-                {**of_gradient, **span},
-                tasks.SQUARE_FIELDS,
-                panels,
-            )
-            products |= {"squares": (last - first) * across, "adds": first}
-            run(
-                ("winograd", "multiply_squares", char),
-                products,
-                tasks.MULTIPLY_FIELDS,
-                POINTS * pairs,
-            )
-        run(
-            ("winograd", "fold_squares", char),
-            {
-                "sums": sums, "sums_point": sums_point, "sums_row": sums_row,
-                "result": result.ctypes.data, "result_row": result.strides[0],
-                "channels": channels, "not_finite": flag.ctypes.data,
-            },
-            tasks.FOLD_FIELDS, outputs,
-        )  # fmt: skip
+        run(("winograd", "fold_squares", char), table, tasks.FOLD_FIELDS, outputs)
     return not flag[0]
+
+
+def _sum_up(
+    inputs: dict[str, int], gradients: dict[str, int], sums: int, layout: _Layout, shapes: Shapes
+) -> None:
+    """Write the sums of products over all squares, of each slot."""
+    item, lanes = np.dtype(shapes.char).itemsize, lanes_of(shapes.char)
+    cut = panels_of(shapes.outputs)
+    steps = np.arange(layout.stretch * layout.across) * (2 * lanes * item)
+    zeros = np.zeros(max(heights_of()[0], 2 * lanes), shapes.char)
+    products = {
+        "left": gradients["target"], "left_panel": gradients["panel_step"],
+        "left_point": gradients["point_step"], "right": inputs["target"],
+        "right_panel": inputs["panel_step"], "right_point": inputs["point_step"],
+        "sums": sums, "sums_point": layout.sums_point, "sums_row": layout.sums_row,
+        "outputs": shapes.outputs, "channels": shapes.channels, "panels": layout.pairs,
+        "packed_steps": steps.ctypes.data, "zeros": zeros.ctypes.data, **cut._asdict(),
+    }  # fmt: skip
+    work = (
+        ("input_squares", inputs, tasks.SQUARE_FIELDS, layout.blocks),
+        ("gradient_squares", gradients, tasks.SQUARE_FIELDS, layout.panels),
+        ("multiply_squares", products, tasks.MULTIPLY_FIELDS, POINTS * layout.pairs),
+    )
+    if layout.slots > 1:
+        tables = [_numbers(table, names) for _, table, names, _ in work]
+        slots = {
+            "inputs": addressof(tables[0]), "gradients": addressof(tables[1]),
+            "products": addressof(tables[2]), "input_pieces": work[0][3],
+            "gradient_pieces": work[1][3], "product_pieces": work[2][3],
+            "rows": layout.rows, "slots": layout.slots, "stretch": layout.stretch,
+            "across": layout.across, "squares": inputs["target"],
+            "squares_step": layout.right_size + layout.left_size,
+            "gradients_at": layout.right_size, "sums": sums, "sums_slot": layout.sums_size,
+        }  # fmt: skip
+        run(("winograd", "weigh_slots", shapes.char), slots, tasks.SLOT_FIELDS, layout.slots)
+        return
+    for first in range(0, layout.rows, layout.stretch):
+        last = min(first + layout.stretch, layout.rows)
+        changed = {
+            "first": first, "last": last, "squares": (last - first) * layout.across, "adds": first
+        }  # fmt: skip
+        for name, table, names, pieces in work:
+            run(("winograd", name, shapes.char), {**table, **changed}, names, pieces)
+
+
+def _numbers(table: Mapping[str, int], names: tuple[str, ...]) -> Any:
+    """A table as machine code reads it; what is not there yet is zero."""
+    return (c_int64 * len(names))(*(table.get(name, 0) for name in names))
 
 
 def _image(array: Any) -> dict[str, int]:

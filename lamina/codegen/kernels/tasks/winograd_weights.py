@@ -3,6 +3,9 @@
 Lanes are channels here, and squares are what is summed over. Squares of the input and of the
 result's gradient are transformed to 16 numbers for each channel, some rows of squares at a time;
 16 products of matrices add them up; in the end each sum of 16 becomes the nine of a kernel.
+
+Threads share each of these steps where sums are large. Else each takes a part of the batch, for
+which it does all of them: then what is transformed stays in its own cache.
 """
 
 from __future__ import annotations
@@ -37,8 +40,16 @@ MULTIPLY_FIELDS: Final = (
 )  # fmt: skip
 """What the task `multiply_squares` finds in its table."""
 
+SLOT_FIELDS: Final = (
+    "inputs", "gradients", "products", "input_pieces", "gradient_pieces", "product_pieces",
+    "rows", "slots", "stretch", "across", "squares", "squares_step", "gradients_at",
+    "sums", "sums_slot",
+)  # fmt: skip
+"""What the task `weigh_slots` finds in its table: those of the other tasks, and their pieces."""
+
 FOLD_FIELDS: Final = (
-    "sums", "sums_point", "sums_row", "result", "result_row", "channels", "not_finite",
+    "sums", "sums_point", "sums_row", "slots", "sums_slot", "result", "result_row", "channels",
+    "not_finite",
 )  # fmt: skip
 """What the task `fold_squares` finds in its table."""
 
@@ -49,6 +60,7 @@ def weight_functions(kind: str, width: int) -> list[Function]:
         _input_squares(kind, width),
         _gradient_squares(kind, width),
         _multiply(kind, width),
+        _weigh_slots(),
         _fold(kind, width),
     ]
 
@@ -178,6 +190,59 @@ def _multiply(kind: str, width: int) -> Function:
     return routine.function
 
 
+def _weigh_slots() -> Function:
+    """Task: all steps but the last; pieces are slots, parts of the rows of squares.
+
+    A worker has memory of its own for transformed squares, a slot for sums.
+    """
+    routine = Routine("weigh_slots")
+    numbers, places = fields(routine, SLOT_FIELDS)
+    worker = routine.parameter("worker")
+    squares_at = numbers["squares"] + worker * numbers["squares_step"]
+    gradients_at = squares_at + numbers["gradients_at"]
+    inputs = _Table(routine, places["inputs"], SQUARE_FIELDS)
+    gradients = _Table(routine, places["gradients"], SQUARE_FIELDS)
+    products = _Table(routine, places["products"], MULTIPLY_FIELDS)
+    inputs.set(target=squares_at)
+    gradients.set(target=gradients_at)
+    products.set(right=squares_at, left=gradients_at)
+    rows, slots = numbers["rows"], numbers["slots"]
+    with routine.pieces() as slot:
+        begin, end = slot * rows // slots, (slot + 1) * rows // slots
+        products.set(sums=numbers["sums"] + slot * numbers["sums_slot"])
+        with routine.loop(begin, end, numbers["stretch"]) as first:
+            last = least(first + numbers["stretch"], end)
+            for table in (inputs, gradients):
+                table.set(first=first, last=last)
+            products.set(squares=(last - first) * numbers["across"], adds=first - begin)
+            for name, table, pieces in (
+                ("input_squares", inputs, "input_pieces"),
+                ("gradient_squares", gradients, "gradient_pieces"),
+                ("multiply_squares", products, "product_pieces"),
+            ):
+                routine.call(name, table.place, 0, numbers[pieces], worker)
+    return routine.function
+
+
+@final
+class _Table:
+    """A copy of a task's table, on the stack.
+
+    Attributes:
+        place: Where it is.
+    """
+
+    def __init__(self, routine: Routine, source: Address, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.place = routine.room("i64", len(names))
+        source.copy_to(self.place, routine.number(8 * len(names)))
+
+    def set(self, **numbers: Lanes) -> None:
+        """Change numbers in it."""
+        for name, number in numbers.items():
+            self.place.store(number, self._names.index(name))
+
+
 def _fold(kind: str, width: int) -> Function:
     """Task: the gradients of kernels, of the sums of products; pieces are outputs."""
     routine = Routine("fold_squares")
@@ -192,7 +257,7 @@ def _fold(kind: str, width: int) -> Function:
         result = places["result"] + piece * numbers["result_row"]
         with routine.loop(0, numbers["channels"], width) as c:
             at = sums + c * item
-            square = [(at + numbers["sums_point"] * k).lanes(kind, block) for k in range(POINTS)]
+            square = _sums(routine, block, kind, at, numbers)
             found = squares.transformed(squares.kernel_gradients, square)
             for k, each in enumerate(found):
                 (columns + k * vector).store(each)
@@ -207,3 +272,15 @@ def _fold(kind: str, width: int) -> Function:
             rows.copy_to(result + c * (9 * item), size)
     note_not_finite(routine, check.get(), places["not_finite"])
     return routine.function
+
+
+def _sums(
+    routine: Routine, block: Block, kind: str, start: Address, numbers: dict[str, Lanes]
+) -> list[Lanes]:
+    """Vectors of the 16 sums, those of all slots added up in order."""
+    places = [start + numbers["sums_point"] * k for k in range(POINTS)]
+    totals = [Variable(place.lanes(kind, block)) for place in places]
+    with routine.loop(1, numbers["slots"]) as slot:
+        for place, total in zip(places, totals, strict=True):
+            total.set(total.get() + (place + slot * numbers["sums_slot"]).lanes(kind, block))
+    return [total.get() for total in totals]
