@@ -170,15 +170,21 @@ def _computed(operator: Operator, positional: list[Any], by_name: dict[str, Any]
         _count_writes(operator, positional, by_name)
     few, names = given(schema, positional, by_name)
     key = _key_of(operator, positional, by_name)
-    kernel = _kernel(operator, key, by_name)
+    kernel = _kernel(operator, key)
     if kernel is None:  # on the meta device, one that writes into its arguments and returns them
         return results.written(schema, positional, by_name)
-    if door.is_watched and operator.fake is not None and schema.is_functional:
+    if door.is_watched and _is_opaque(operator):
         found = captured.step(operator, kernel, few, names)
         if found is not None:
             return found
     found = kernel(*few, **names)
     return results.checked(operator, kernel, positional, by_name, found)
+
+
+def _is_opaque(operator: Operator) -> bool:
+    """Whether a captured program need not look into the kernel, as nothing outside does."""
+    has_node = operator.is_custom or operator.formula is not None
+    return has_node and operator.fake is not None and operator.declared.is_functional
 
 
 def _count_writes(operator: Operator, positional: list[Any], by_name: dict[str, Any]) -> None:
@@ -205,7 +211,7 @@ def _key_of(operator: Operator, positional: list[Any], by_name: dict[str, Any]) 
     return "Meta" if "Meta" in found else next(iter(found), "CPU")
 
 
-def _kernel(operator: Operator, key: str, by_name: dict[str, Any]) -> Callable[..., Any] | None:
+def _kernel(operator: Operator, key: str) -> Callable[..., Any] | None:
     """The kernel for a device; None if there is nothing to compute there.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina.core.tensor import Tensor, wrap
-from lamina.devices.dispatched import replace
+from lamina.devices.dispatched import replace, visit
 from lamina.devices.layouts import Layout, fresh
 from lamina.devices.recorders import current_recorder, paused
 from lamina.devices.traced import TracedArray
@@ -27,29 +27,28 @@ Kernel = Callable[..., Any]
 def step(operator: Operator, kernel: Kernel, positional: list[Any], by_name: dict[str, Any]) -> Any:
     """The results of a call as one step of the program that is captured.
 
-    None if none is captured, or if what the operator gives cannot be said by shapes.
+    None if none is captured, or if what the operator takes and gives is more than dense arrays in
+    host memory, whose shapes say all.
     """
     recorder = current_recorder()
-    if recorder is None:
+    if recorder is None or not all(map(_is_dense, _tensors_of((positional, by_name)))):
         return None
     shapes = _shapes(operator, positional, by_name)
     if shapes is None:
         return None
-    places = {
-        tensor.device for tensor in _tensors((positional, by_name)) if tensor.device.type != "cpu"
-    }
     arrays = replace((positional, by_name), (Tensor,), lambda tensor: tensor._array)
-    made = recorder.call(
-        _as_step(operator, kernel, shapes), (*arrays[0], arrays[1]), {}, shapes,
-        *([places.pop()] if places else []),
-    )  # fmt: skip
+    made = recorder.call(_as_step(operator, kernel, shapes), (*arrays[0], arrays[1]), {}, shapes)
     return replace(made, (TracedArray,), lambda array: wrap(array, None))
 
 
-def _tensors(nest: Any) -> list[Tensor]:
+def _tensors_of(nest: Any) -> list[Tensor]:
     found: list[Tensor] = []
-    replace(nest, (Tensor,), found.append)
+    visit(nest, (Tensor,), found.append)
     return found
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    return isinstance(tensor._array, np.ndarray | TracedArray) and tensor.device.type == "cpu"
 
 
 def _shapes(operator: Operator, positional: list[Any], by_name: dict[str, Any]) -> Any:
@@ -81,16 +80,13 @@ def _as_step(operator: Operator, kernel: Kernel, shapes: Any) -> Callable[..., A
     """The kernel as a function of arrays, for a program."""
 
     def run(*args: Any) -> Any:
-        *positional, by_name = replace(args, _ARRAYS, lambda array: wrap(array, None))
+        *positional, by_name = replace(args, (np.ndarray,), lambda array: wrap(array, None))
         found = kernel(*positional, **by_name)
         fitted = results.checked(operator, kernel, positional, by_name, found)
         return _fitted(operator, kernel, fitted, shapes)
 
     run.__name__ = operator.shown
     return run
-
-
-_ARRAYS = (np.ndarray,)
 
 
 def _fitted(operator: Operator, kernel: Kernel, found: Any, shapes: Any) -> Any:

@@ -150,7 +150,8 @@ class CustomOpDef:
             keys = [ALL_DEVICES if kind is None else backend_of(kind) for kind in kinds]
             for kind, key in zip(kinds, keys, strict=True):
                 self._functions[kind] = function
-                self._operator.kernels[key] = function
+                is_off = kind in self._disabled
+                self._operator.kernels[key] = self._init_fn if is_off else function
                 self._operator.function_class = None
             return function
 

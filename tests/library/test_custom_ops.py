@@ -225,13 +225,15 @@ def kernels_for_devices(torch):
     after = one(x)
     with one.set_kernel_enabled("cpu", enabled=False):
         disabled = one(x)
+        one.register_kernel("cpu", lambda x: torch.full((1,), 4.0))
+        still = one(x)
 
     @torch.library.register_kernel("places::one", "cpu")
     def _(x):
         return torch.full((1,), 3.0)
 
     return (
-        before, callable(given), after, disabled, one(x),
+        before, callable(given), after, disabled, still, one(x),
         raises(lambda: one.register_kernel("somewhere", abs), "Expected one of cpu, cuda"),
     )  # fmt: skip
 

@@ -120,6 +120,30 @@ def test_an_operator_that_writes_is_captured_by_its_operations():
     assert lamina.compile(function)(lamina.ones(2)).tolist() == [12.0, 12.0]
 
 
+@compiles
+def test_a_program_looks_into_kernels_that_are_recorded():
+    library = lamina.library.Library("explained_library", "DEF")
+    library.define("tripled(Tensor x) -> Tensor")
+    library.impl("tripled", lambda x: x * 3, "CPU")
+    lamina.library.register_fake("explained_library::tripled", lamina.empty_like, lib=library)
+    x = lamina.ones(2, requires_grad=True)
+    fast = lamina.compile(lambda x: (lamina.ops.explained_library.tripled(x) * x).sum())
+    fast(x).backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+@compiles
+def test_a_program_maps_an_operator_over_samples():
+    @lamina.library.custom_op("explained::squared", mutates_args=())
+    def squared(x: lamina.Tensor) -> lamina.Tensor:
+        return x * x
+
+    squared.register_fake(lamina.empty_like)
+    x = lamina.arange(6.0).reshape(2, 3)
+    fast = lamina.compile(lambda x: lamina.vmap(squared)(x * 2) + 1)
+    assert fast(x).tolist() == (4 * x * x + 1).tolist()
+
+
 def test_kernels_for_the_simulated_gpu():
     @lamina.library.custom_op("explained::where", mutates_args=(), device_types="cpu")
     def where(x: lamina.Tensor) -> lamina.Tensor:

@@ -53,6 +53,19 @@ MISTAKES = [
     Mistake("x[t.tensor([True, False, True])]", IndexError, "does not match the shape"),
     Mistake("x.gather(1, t.tensor([[7]]))", RuntimeError, "out of bounds"),
     Mistake("x.index_select(0, t.tensor([4]))", (RuntimeError, IndexError), ""),
+    # operators
+    Mistake(
+        "t.library.infer_schema(lambda x: x, mutates_args=())",
+        ValueError,
+        "Parameter x must have a type annotation",
+    ),
+    Mistake("t.library.register_fake('nobody::f', abs)", RuntimeError, "does not exist"),
+    Mistake(
+        "t.library.Library('nobody', 'FRAGMENT').define('f(Foo x) -> Tensor')",
+        RuntimeError,
+        "unknown type specifier",
+    ),
+    Mistake("t.library.define('f', '(Tensor x) -> Tensor')", ValueError, '"namespace::name"'),
     # dtypes and kinds of argument
     Mistake("t.abs(3.0)", TypeError, "argument 'input' (position 1) must be Tensor, not float"),
     Mistake("x.clamp(min='a')", TypeError, ""),
