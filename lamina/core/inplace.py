@@ -167,6 +167,12 @@ def replace_values(target: Tensor, array: Any, name: str) -> Tensor:
     return target
 
 
+def check_replaced(target: Tensor, name: str) -> None:
+    """Raise what `replace_values` would, before values are drawn from a generator for it."""
+    blame.check_inplace(name, target, state.grad_enabled and target.requires_grad)
+    blame.check_write(name, target, target._array)
+
+
 def is_filled_directly(target: Tensor, name: str) -> bool:
     """Whether values that depend on nothing may be written where the old ones lie, unrecorded.
 

@@ -39,13 +39,11 @@ def changed_plainly(op: Op, target: Tensor, values: list[Any]) -> bool:
             if other is array or (other.base is not None and np.may_share_memory(array, other)):
                 return False
     result = plain_result(op, values, [])
-    if (
-        result.__class__ is not np.ndarray
-        or result.dtype is not array.dtype
-        or result.shape != array.shape
-    ):
+    if result.__class__ is not np.ndarray:
         return False
-    np.copyto(array, result)
+    if result.dtype is not array.dtype or result.shape != array.shape:
+        blame.check_write(op.name, target, result)
+    np.copyto(array, result, casting="unsafe")
     note_written(target)
     return True
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.core.blame.words import this_place
-from lamina.core.inplace import is_filled_directly, replace_values
+from lamina.core.inplace import check_replaced, is_filled_directly, replace_values
 from lamina.core.plain_writes import note_written
 from lamina.core.tensor import Tensor
 from lamina.devices import CPU
@@ -20,6 +20,7 @@ def _fill(self: Tensor, name: str, method: str, generator: Any, *args: Any) -> T
         draw(array.shape, array.dtype, *args, out=array)
         note_written(self)
         return self
+    check_replaced(self, name)
     array = draw_like(method, generator, array, array.dtype, self.device, *args)
     return replace_values(self, array, name)
 
@@ -83,6 +84,7 @@ def random_(
     if from_ is None and to is None:
         return _fill(self, "random", "random_full", generator)
     low, high = (0, from_) if to is None else (from_, to)
+    check_replaced(self, "random")
     array = draw_integers(
         int(low), int(high), self.shape, generator, self._array.dtype, self.device
     )

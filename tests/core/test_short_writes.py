@@ -86,3 +86,24 @@ def test_values_that_are_not_finite_are_written_without_a_word(action):
         x.log_()
     np.testing.assert_array_equal(x.numpy(), [-np.inf, 0.0, np.nan])
     assert said == []
+
+
+@pytest.mark.parametrize("kind", ["another dtype", "another shape"])
+def test_a_result_that_does_not_fit_is_computed_once(kind, monkeypatch):
+    op, calls = lamina.eq.op, []
+    kernel = op.kernel
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return kernel(*args, **kwargs)
+
+    monkeypatch.setattr(op, "kernel", counted)
+    x, y = lamina.ones(3), lamina.ones(3) if kind == "another dtype" else lamina.ones(2, 3)
+    if kind == "another dtype":
+        assert inplace.apply_inplace(op, x, [x, y]).tolist() == [1, 1, 1]
+        assert (x.dtype, x._version) == (lamina.float32, 1)
+    else:
+        with pytest.raises(lamina.errors.WriteShapeMismatch):
+            inplace.apply_inplace(op, x, [x, y])
+        assert x._version == 0
+    assert len(calls) == 1
