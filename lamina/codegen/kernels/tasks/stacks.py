@@ -45,9 +45,15 @@ _HEIGHTS: Final[dict[int, dict[int, tuple[int, ...]]]] = {
     16: {1: (8, 4, 2, 1), 2: (6, 4, 2, 1)},
 }
 
+AHEAD: Final = 16
+"""Steps after which a row of an unpacked right factor is wanted when it is asked for.
+
+Rows that another core has just written come late else: 2 % of a training step.
+"""
+
 _TILE: Final = (
     "ptr %left, i64 %left_row, i64 %left_column, ptr %right, i64 %right_row, i64 %count, "
-    "ptr %result, i64 %result_row, i64 %columns, i64 %adds"
+    "ptr %result, i64 %result_row, i64 %ahead, i64 %columns, i64 %adds"
 )
 
 
@@ -74,7 +80,8 @@ def heights_by_vectors() -> dict[int, tuple[int, ...]]:
 def _tile(kind: str, width: int, height: int, vectors: int) -> Function:
     """The sums of one tile, over `count` steps, into (or added to) the result.
 
-    Columns from `columns` on are not there: nothing of them is read or written.
+    Columns from `columns` on are not there: nothing of them is read or written. The highest tiles,
+    which come first, ask for what is `ahead` bytes further in the right factor.
     """
     routine = Routine(_name(height, vectors), _TILE)
     block, item = Block(routine.function, width), BYTES[kind]
@@ -83,12 +90,20 @@ def _tile(kind: str, width: int, height: int, vectors: int) -> Function:
     down = routine.parameter("right_row")
     step, columns, adds = (routine.parameter(name) for name in ("result_row", "columns", "adds"))
     masks = [first_lanes(block, columns - v * width) for v in range(vectors)]
+    is_first = height == heights_by_vectors()[vectors][0]
+
+    def factor(k: Lanes, v: int) -> Lanes:
+        here = right + k * down + v * width * item
+        if is_first:
+            (here + routine.parameter("ahead")).prefetch()
+        return here.load_some(kind, masks[v])
+
     sums = summed(
         routine,
         [[block.constant(kind, 0)] * vectors] * height,
         routine.parameter("count"),
         lambda k, i: (left + k * column + row * i).spread(kind, block),
-        lambda k, v: (right + k * down + v * width * item).load_some(kind, masks[v]),
+        factor,
     )
     is_whole = columns.compare("sge", vectors * width)
     write_sums(routine, sums, (result, step), is_whole, adds, lambda _, v: masks[v])
@@ -158,14 +173,15 @@ class _Stack:
                     routine.call(f"pack_right_{name}", source, across, row, lanes, count, self._own)
         panel = either(packs, self._own, source)
         step = packs.where(2 * self._width * self._item, row)
+        ahead = packs.where(0, row * AHEAD)
         for vectors, is_so in ((1, "sle"), (2, "sgt")):
             with routine.when(lanes.compare(is_so, self._width)):
-                how = lanes, numbers["adds"] + k
+                how = ahead, lanes, numbers["adds"] + k
                 self._rows(vectors, rows, left, result, (panel, step, count), how)
 
     def _rows(
         self, vectors: int, rows: tuple[Lanes, Lanes], left: Address, result: Address,
-        right: tuple[Address, Lanes, Lanes], how: tuple[Lanes, Lanes],
+        right: tuple[Address, Lanes, Lanes], how: tuple[Lanes, Lanes, Lanes],
     ) -> None:  # fmt: skip
         """Tiles from the first row of a piece to its last: as high as possible, then the rest."""
         routine, numbers, (first, last) = self._routine, self._numbers, rows
