@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from lamina import errors
 from lamina.core.blame.words import this_place
+from lamina.core.numpy_names import renamed_for
 from lamina.core.tensor import Tensor
 
 Parameters = ParamSpec("Parameters")
@@ -22,9 +23,17 @@ def takes_tensors(function: Callable[Parameters, Result]) -> Callable[Parameters
     Declared operations check their own inputs. Functions around them look at a tensor's shape or
     dtype first; this guard costs them 0.1 us, and a check of each argument would cost more.
     """
+    return _guarded(function, is_native=False)
 
+
+def native(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """`takes_tensors` for a native function of PyTorch: it takes NumPy's names of arguments too."""
+    return _guarded(function, is_native=True)
+
+
+def _guarded(function: Callable[..., Any], *, is_native: bool) -> Callable[..., Any]:
     @functools.wraps(function)
-    def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except AttributeError as error:
@@ -32,6 +41,12 @@ def takes_tensors(function: Callable[Parameters, Result]) -> Callable[Parameters
             if mistake is None:
                 raise
             raise mistake from None
+        except TypeError:
+            known = renamed_for(function, args, kwargs) if kwargs and is_native else None
+            if known is None:
+                raise
+        # What did not fit the parameters has done nothing yet.
+        return guarded(*args, **known)
 
     return guarded
 

@@ -19,6 +19,7 @@ from lamina.core import blame
 from lamina.core.autocasting import autocast_inputs
 from lamina.core.batches import lift_arrays, lift_inputs
 from lamina.core.modes import door, state
+from lamina.core.numpy_names import MISSING
 from lamina.core.op import (
     GENERAL,
     KEEP,
@@ -138,6 +139,17 @@ def run(op: Op, values: list[Any], out: Any = None) -> Any:
     return execute(op, values, out)
 
 
+def settled(op: Op, values: Sequence[Any], options: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The values of all parameters, and of `out=`, of a call that has more than these values.
+
+    `MISSING` stands among the values for what may be in the options by another name.
+    """
+    out = options.pop("out", None)
+    found = zip(op.names, values, strict=True)
+    given = {name: value for name, value in found if value is not MISSING}
+    return op.bind((), given | options), out
+
+
 # --- the general way ---------------------------------------------------------------------------
 
 
@@ -189,6 +201,8 @@ def checked_tensors(op: Op, values: list[Any]) -> list[Tensor]:
         elif isinstance(value, np.ndarray) and declared[0] != "*":
             values[position] = made = wrap(value, (*here(), "from_numpy", None, None))
             found.append(made)
+        elif value is MISSING:
+            settled(op, values, {})  # which says what is missing
         elif not _is_allowed(declared, value):
             raise blame.not_a_tensor(op, declared, value)
     return found

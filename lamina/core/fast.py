@@ -19,7 +19,7 @@ import numpy as np
 
 from lamina.codegen.vectorized import LEAST_SHARED, shared
 from lamina.core import blame
-from lamina.core.call import execute, publish, run
+from lamina.core.call import execute, publish, run, settled
 from lamina.core.fast_nodes import (
     KEEP_OUT,
     KEEP_X,
@@ -31,6 +31,7 @@ from lamina.core.fast_nodes import (
 )
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
+from lamina.core.numpy_names import MISSING
 from lamina.core.op import POINTWISE, PROMOTE, SAME, TO_FLOAT, Declared, Op, Rule
 from lamina.core.op_node import OpNode
 from lamina.core.origins import CUT_NOT_DIFFERENTIABLE, SwitchedOff
@@ -81,6 +82,14 @@ def _one(input: Any) -> Any: ...
 def _two(input: Any, other: Any) -> Any: ...
 
 
+def shown_one(input: Any, *, out: Any = None) -> Any:
+    """The signature that callers of one tensor show to `inspect`."""
+
+
+def shown_two(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The signature that callers of two tensors show to `inspect`."""
+
+
 def _ufunc_shell(ufunc: np.ufunc, template: Any) -> Any:
     """A function with the public parameter names that calls a ufunc."""
     if template is _one:
@@ -118,9 +127,12 @@ def unary(
     keep = kept_for(op, 1)[1]
     is_differentiable = grad is not None
 
-    def call(input: Any, *, out: Any = None) -> Any:
-        if input.__class__ is not Tensor or door.is_watched or out is not None:
-            return execute(op, [input], out)
+    # `out` and NumPy's names together: that costs no more than a parameter for `out` alone.
+    def call(input: Any = MISSING, **options: Any) -> Any:
+        if input.__class__ is not Tensor or door.is_watched or options:
+            if options or input is MISSING:
+                return run(op, *settled(op, (input,), options))
+            return execute(op, [input])
         x = input._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
@@ -174,6 +186,7 @@ def unary(
             made._origin = unrecorded(op, code, frame.f_lasti, input, input)
         return made
 
+    call.__wrapped__ = shown_one  # type: ignore[attr-defined]
     return publish(op, call)
 
 
@@ -234,9 +247,11 @@ def binary(
     is_differentiable = grad is not None
     of_large = shared(kernel) if isinstance(kernel, np.ufunc) else kernel
 
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:
-        if input.__class__ is not Tensor or door.is_watched or out is not None:
-            return execute(op, [input, other], out)
+    def call(input: Any = MISSING, other: Any = MISSING, **options: Any) -> Any:
+        if input.__class__ is not Tensor or door.is_watched or options:
+            if options or input is MISSING or other is MISSING:
+                return run(op, *settled(op, (input, other), options))
+            return execute(op, [input, other])
         x = input._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
@@ -328,6 +343,7 @@ def binary(
             made._origin = unrecorded(op, code, frame.f_lasti, input, second)
         return made
 
+    call.__wrapped__ = shown_two  # type: ignore[attr-defined]
     return publish(op, call)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from lamina.core.call import execute, publish
 from lamina.core.fast import unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
-from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule, parameters_of
+from lamina.core.numpy_names import MISSING
+from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule
 from lamina.core.op_node import Context, OpNode
 from lamina.core.origins import NO_GRAD_VIEW, RECORDED
+from lamina.core.parameters import parameters_of
 from lamina.core.positions import internal_files, user_frame
 from lamina.core.promotion import as_array
 from lamina.core.tensor import Tensor
@@ -72,12 +74,14 @@ def moving(
     node_class: Any = op.node_class
     node_class.rule = staticmethod(_adapted(op, grad))
     further = len(op.names) - 1
-    defaults = tuple(op.defaults.get(key, _MISSING) for key in op.names[1:])
+    defaults = tuple(op.defaults.get(key, MISSING) for key in op.names[1:])
 
-    def call(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(input: Any = MISSING, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs or len(args) != further:
-            if kwargs or len(args) > further or _MISSING in defaults[len(args) :]:
-                args = tuple(op.bind((input, *args), kwargs)[1:])
+            if kwargs or len(args) > further or MISSING in defaults[len(args) :]:
+                given = () if input is MISSING else (input, *args)
+                input, *rest = op.bind(given, kwargs)
+                args = tuple(rest)
             else:
                 args += defaults[len(args) :]
         if input.__class__ is not Tensor or door.is_watched or out is not None:
@@ -146,14 +150,6 @@ def moving(
         return made
 
     return publish(op, call)
-
-
-@final
-class _Missing:
-    """Stands for the default of a parameter that has none."""
-
-
-_MISSING: Final = _Missing()
 
 
 def _adapted(op: Op, rule: Rule) -> Callable[..., Any]:

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from lamina.core import blame
 from lamina.core.node import NOTHING
-from lamina.core.op import SAME, Op, Rule, parameters_of, raw
+from lamina.core.op import SAME, Op, Rule, raw
 from lamina.core.op_node import OpNode
+from lamina.core.parameters import parameters_of
 from lamina.core.promotion import is_half
 from lamina.core.saved import keep_input, keep_result, raw_saved, unpack
 from lamina.core.tensor import Tensor

@@ -13,11 +13,12 @@ import numpy as np
 
 from lamina.codegen.later import Later, is_available
 from lamina.core import blame
-from lamina.core.call import execute, publish
-from lamina.core.fast import NUMBER, _frame, _new, unrecorded
+from lamina.core.call import execute, publish, settled
+from lamina.core.fast import NUMBER, _frame, _new, shown_two, unrecorded
 from lamina.core.fast_nodes import KEEP_X, KEEP_Y, CrossingNode
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
+from lamina.core.numpy_names import MISSING
 from lamina.core.op import KEEP, PRODUCT, Op, Rule, raw
 from lamina.core.op_node import OpNode
 from lamina.core.positions import internal_files, user_frame
@@ -94,18 +95,24 @@ def matrix_product(
     return op
 
 
-def product_caller(op: Op, general: General) -> Callable[..., Any]:
-    """The function that multiplies two float matrices; all else goes to `general`."""
+def product_caller(op: Op, general: General, public: Op) -> Callable[..., Any]:
+    """The function that multiplies two float matrices; all else goes to `general`.
+
+    `public` has its parameters as users name them.
+    """
     node_class: Any = op.node_class
 
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:
+    def call(input: Any = MISSING, other: Any = MISSING, **options: Any) -> Any:
         if (
             input.__class__ is not Tensor
             or other.__class__ is not Tensor
             or door.is_watched
-            or out is not None
+            or options
         ):
-            return general(input, other, out)
+            if options or input is MISSING or other is MISSING:
+                values, out = settled(public, (input, other), options)
+                return general(values[0], values[1], out)
+            return general(input, other, None)
         x = input._array
         y = other._array
         kind = x.dtype
@@ -167,6 +174,7 @@ def product_caller(op: Op, general: General) -> Callable[..., Any]:
             made._origin = unrecorded(op, code, frame.f_lasti, input, other)
         return made
 
+    call.__wrapped__ = shown_two  # type: ignore[attr-defined]
     return call
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from lamina import errors
 from lamina.core.call import publish, run
 from lamina.core.fast import _frame, _new, unrecorded
 from lamina.core.modes import door, state
 from lamina.core.node import NOTHING
+from lamina.core.numpy_names import MISSING, again
 from lamina.core.op import KEEP, LINEAR, Declared, Op, Rule
 from lamina.core.op_node import Context, OpNode
 from lamina.core.positions import internal_files, user_frame
@@ -74,11 +74,11 @@ def reduction(
     from_along: Any = along.node_class
 
     def call(
-        input: Any, dim: Any = WHOLE, keepdim: bool = False, *, dtype: Any = None,
+        input: Any = MISSING, dim: Any = WHOLE, keepdim: bool = False, *, dtype: Any = None,
         out: Any = None, **numpy_names: Any,
     ) -> Any:  # fmt: skip
         if numpy_names:
-            dim, keepdim = _renamed(along, numpy_names, dim, keepdim)
+            return again(call, numpy_names, input, dim, keepdim, dtype, out)
         if input.__class__ is not Tensor or door.is_watched or out is not None or dtype is not None:
             return reduce(input, dim, keepdim, dtype, out)
         x = input._array
@@ -127,16 +127,12 @@ def reduction(
             return run(whole, [input, None, False, dtype], out)
         return run(along, [input, dim, keepdim, dtype], out)
 
+    call.__wrapped__ = _shown  # type: ignore[attr-defined]
     publish(whole, call)
     return publish(along, call)
 
 
-def _renamed(op: Op, names: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
-    """`axis` and `keepdims` are other names of `dim` and `keepdim`; there are no more."""
-    for name in names:
-        if name not in ("axis", "keepdims"):
-            raise errors.ArgumentTypeError(
-                f"{op.name}() got an unexpected keyword argument '{name}'",
-                help=["it can be given dim (or axis), keepdim (or keepdims), dtype and out"],
-            )
-    return names.get("axis", dim), names.get("keepdims", keepdim)
+def _shown(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Any:
+    """The signature that callers show to `inspect`."""

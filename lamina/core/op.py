@@ -15,12 +15,13 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from lamina import errors
 from lamina.core.blame.words import op_name
 from lamina.core.node import Node
+from lamina.core.numpy_names import renamed
+from lamina.core.parameters import defaults_of, innermost, parameters_of, positional_count
 from lamina.late_names import OPERATIONS
 
 Rule = Callable[..., Any]
@@ -49,27 +50,6 @@ raw: Final = Namespace("raw arrays")
 traced: Final = Namespace("tensors")
 
 
-def _innermost(function: Any) -> Any:
-    """The function that carries the signature: the one that a wrapper wraps."""
-    while (wrapped := getattr(function, "__wrapped__", None)) is not None:
-        function = wrapped
-    return function
-
-
-def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters, keyword-only ones last."""
-    code: CodeType = _innermost(function).__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def _defaults_of(function: Any) -> dict[str, Any]:
-    function = _innermost(function)
-    names, defaults = parameters_of(function), function.__defaults__ or ()
-    count = function.__code__.co_argcount
-    found = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
-    return found | (function.__kwdefaults__ or {})
-
-
 def offer(name: str, on_arrays: Callable[..., Any], on_tensors: Callable[..., Any]) -> None:
     """Let rules call a function that is no declared operation, such as a factory."""
     setattr(raw, name, on_arrays)
@@ -87,7 +67,7 @@ def NOT_WRITTEN(F: Any, g: Any) -> Any:
 
 def is_written(rule: Rule | None) -> bool:
     """Whether an operation's rule gives a derivative."""
-    return rule is not None and _innermost(rule) is not NOT_WRITTEN
+    return rule is not None and innermost(rule) is not NOT_WRITTEN
 
 
 def _missing(name: str, input: str) -> Rule:
@@ -170,11 +150,9 @@ class Op:
     ) -> None:
         self.name = name
         self.kernel = kernel
-        # Read from the code object: inspect.signature takes 20 us, and there are 500 operations
-        # with 800 rules to import.
         self.names = parameters_of(kernel)
-        self.defaults = _defaults_of(kernel)
-        self.positional = _innermost(kernel).__code__.co_argcount
+        self.defaults = defaults_of(kernel)
+        self.positional = positional_count(kernel)
         self.tensor_names = tuple(tensors) if tensors is not None else self.names[:1]
         self._position = {key: position for position, key in enumerate(self.names)}
         tensor_names = [key.strip("*?#@~") for key in self.tensor_names]
@@ -312,16 +290,9 @@ class Op:
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The values of all parameters in order; TypeError (naming the op) if they don't fit."""
         names, defaults = self.names, self.defaults
-        if ("axis" in kwargs or "keepdims" in kwargs) and "dim" in names:
-            # NumPy's names are accepted beside PyTorch's, as PyTorch does.
-            kwargs = {
-                {"axis": "dim", "keepdims": "keepdim"}.get(k, k): v for k, v in kwargs.items()
-            }
         if len(args) > self.positional:
-            raise errors.ArgumentTypeError(
-                f"{self.name}() takes {self.positional} positional arguments "
-                f"but {len(args)} were given",
-                help=[f"its signature is {self.name}{inspect.signature(self.kernel)}"],
+            raise self._misfit(
+                f"takes {self.positional} positional arguments but {len(args)} were given"
             )
         values = list(args)
         used = 0
@@ -332,18 +303,28 @@ class Op:
             elif name in defaults:
                 values.append(defaults[name])
             else:
-                raise errors.ArgumentTypeError(
-                    f"{self.name}() missing 1 required argument: '{name}'",
-                    help=[f"its signature is {self.name}{inspect.signature(self.kernel)}"],
-                )
-        if used != len(kwargs):
-            extra = next(key for key in kwargs if key not in names[len(args) :])
-            trouble = "got multiple values for" if extra in names else "got an unexpected keyword"
-            raise errors.ArgumentTypeError(
-                f"{self.name}() {trouble} argument '{extra}'",
-                help=[f"its signature is {self.name}{inspect.signature(self.kernel)}"],
-            )
-        return values
+                return self._bind_numpy_names(args, kwargs)
+        return values if used == len(kwargs) else self._bind_numpy_names(args, kwargs)
+
+    def _bind_numpy_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Bind a call that did not fit: there may be NumPy's names in it."""
+        free = self.names[len(args) :]
+        known = renamed(kwargs, free)
+        if known is not None:
+            return self.bind(args, known)
+        for name in kwargs:
+            if name not in free:
+                twice = name in self.names
+                trouble = "got multiple values for" if twice else "got an unexpected keyword"
+                raise self._misfit(f"{trouble} argument '{name}'")
+        missing = next(name for name in free if name not in kwargs and name not in self.defaults)
+        raise self._misfit(f"missing 1 required argument: '{missing}'")
+
+    def _misfit(self, trouble: str) -> errors.ArgumentTypeError:
+        return errors.ArgumentTypeError(
+            f"{self.name}() {trouble}",
+            help=[f"its signature is {self.name}{inspect.signature(self.kernel)}"],
+        )
 
     def saved_properties(self) -> dict[str, property]:
         """`_saved_self`, `_saved_other`, `_saved_result`, ...: what a node shows of what it keeps.

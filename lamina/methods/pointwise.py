@@ -7,6 +7,7 @@ from typing import Any
 from lamina import errors
 from lamina.core.inplace import inplace
 from lamina.core.modes import state
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.tensor import Tensor
 from lamina.ops import (
     comparison,
@@ -72,8 +73,11 @@ def _is_update(self: Any, other: Any, alpha: Any) -> bool:
     )
 
 
-def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+@takes_numpy_names
+def _add_(self: Any, other: Any, *, alpha: Any = 1, **numpy_names: Any) -> Any:
     """Add to each element, in place."""
+    if numpy_names or other is MISSING:
+        return again(_add_, numpy_names, self, other, alpha)
     if alpha.__class__ is int and alpha == 1:
         return Tensor.__iadd__(self, other)
     if _is_update(self, other, alpha):
@@ -81,8 +85,11 @@ def _add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return change_by(pointwise._add_scaled, self, other, alpha)
 
 
-def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+@takes_numpy_names
+def _sub_(self: Any, other: Any, *, alpha: Any = 1, **numpy_names: Any) -> Any:
     """Subtract from each element, in place."""
+    if numpy_names or other is MISSING:
+        return again(_sub_, numpy_names, self, other, alpha)
     if alpha.__class__ is int and alpha == 1:
         return Tensor.__isub__(self, other)
     if _is_update(self, other, alpha):
@@ -90,8 +97,11 @@ def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return change_by(pointwise._sub_scaled, self, other, alpha)
 
 
-def _div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+@takes_numpy_names
+def _div_(self: Any, other: Any, *, rounding_mode: str | None = None, **numpy_names: Any) -> Any:
     """Divide each element, in place."""
+    if numpy_names or other is MISSING:
+        return again(_div_, numpy_names, self, other, rounding_mode)
     if rounding_mode is None:
         return Tensor.__itruediv__(self, other)
     return change_by(pointwise.division(rounding_mode), self, other)
@@ -223,8 +233,11 @@ Tensor.isreal, Tensor.isclose = comparison.isreal, comparison.isclose
 Tensor.allclose, Tensor.equal = comparison.allclose, comparison.equal
 
 
-def _where(self: Any, condition: Any, other: Any) -> Any:
+@takes_numpy_names
+def _where(self: Any, condition: Any, other: Any, **numpy_names: Any) -> Any:
     """This tensor's elements where the condition holds, else the other's."""
+    if numpy_names or other is MISSING:
+        return again(_where, numpy_names, self, condition, other)
     return comparison.where(condition, self, other)
 
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.fused import fused
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import wrap
@@ -94,12 +95,15 @@ _relu_op = unary(
 )
 
 
-def relu(input: Any, inplace: bool = False) -> Any:
+@takes_numpy_names
+def relu(input: Any, inplace: bool = False, **numpy_names: Any) -> Any:
     """Each element if it is positive, else 0."""
+    if numpy_names or input is MISSING:
+        return again(relu, numpy_names, input, inplace)
     return change_by(_relu_op, input) if inplace else _relu_op(input)
 
 
-@takes_tensors
+@native
 def relu_(input: Any) -> Any:
     """Replace negative elements by 0, in place."""
     return change_by(_relu_op, input)
@@ -128,7 +132,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return _run(_hardtanh_op, inplace, input, min_val, max_val)
 
 
-@takes_tensors
+@native
 def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Move each element into the bounds, in place."""
     return change_by(_hardtanh_op, input, min_val, max_val)
@@ -159,7 +163,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return _run(_leaky_relu_op, inplace, input, negative_slope)
 
 
-@takes_tensors
+@native
 def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
     """Shrink negative elements, in place."""
     return change_by(_leaky_relu_op, input, negative_slope)
@@ -195,6 +199,7 @@ def _factors(stream: Any, input: Any, lower: float, upper: float) -> Any:
     return found
 
 
+@native
 def rrelu(
     input: Any,
     lower: float = 1.0 / 8,
@@ -215,7 +220,7 @@ def rrelu(
     return _run(_scaled_negative, inplace, input, factors)
 
 
-@takes_tensors
+@native
 def rrelu_(
     input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Any:
@@ -233,11 +238,13 @@ _threshold_op = _declared(
 )
 
 
+@native
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """Each element above a threshold, else a value."""
     return _run(_threshold_op, inplace, input, threshold, value)
 
 
+@native
 def threshold_(input: Any, threshold: float, value: float) -> Any:
     """Replace elements that are not above the threshold, in place."""
     return change_by(_threshold_op, input, threshold, value)
@@ -255,7 +262,7 @@ _prelu_kernel = binary(
 )
 
 
-@takes_tensors
+@native
 def prelu(input: Any, weight: Any) -> Any:
     """Each element if it is positive, else its product with its channel's learned factor."""
     count = weight._array.size
@@ -306,23 +313,25 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _run(_elu_op, inplace, input, alpha, 1.0, 1.0)
 
 
-@takes_tensors
+@native
 def elu_(input: Any, alpha: float = 1.0) -> Any:
     """Apply `elu` in place."""
     return change_by(_elu_op, input, alpha, 1.0, 1.0)
 
 
+@native
 def selu(input: Any, inplace: bool = False) -> Any:
     """A scaled `elu` whose constants keep the mean at 0 and the variance at 1."""
     return _run(_elu_op, inplace, input, *_SELU)
 
 
-@takes_tensors
+@native
 def selu_(input: Any) -> Any:
     """Apply `selu` in place."""
     return selu(input, inplace=True)
 
 
+@native
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     r"""Each element if it is positive, else $\alpha (e^{x / \alpha} - 1)$."""
     if alpha == 0:
@@ -330,7 +339,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _run(_celu_op, inplace, input, alpha, 1.0, 1.0 / alpha)
 
 
-@takes_tensors
+@native
 def celu_(input: Any, alpha: float = 1.0) -> Any:
     """Apply `celu` in place."""
     return celu(input, alpha, inplace=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import raw, traced
 from lamina.core.samples import sample
@@ -130,7 +130,7 @@ def _avg(caller: str, rank: int, input: Any, output_size: Any) -> Any:
     return _AVG[rank](input, sizes)
 
 
-@takes_tensors
+@native
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The means of `output_size` windows that cover the last dimension as evenly as can be.
 
@@ -227,7 +227,7 @@ def _max(caller: str, rank: int, input: Any, output_size: Any, return_indices: b
     return found if return_indices else found[0]
 
 
-@takes_tensors
+@native
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that cover the last dimension as evenly as can be."""
     sizes = _output_sizes("adaptive_max_pool1d", 1, input, output_size)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import PROMOTE
 from lamina.core.positions import here
 from lamina.core.samples import sample
@@ -58,13 +59,16 @@ flip_op = moving(
 )
 
 
-def flip(input: Tensor, dims: Any) -> Tensor:
+@takes_numpy_names
+def flip(input: Tensor, dims: Any, **numpy_names: Any) -> Tensor:
     """A copy with the order of some dimensions reversed.
 
     >>> import lamina
     >>> lamina.flip(lamina.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
+    if numpy_names or dims is MISSING:
+        return again(flip, numpy_names, input, dims)
     return flip_op(input, sizes_of((dims,), "dims"))
 
 
@@ -73,7 +77,7 @@ def flip_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return flip_op(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
-@takes_tensors
+@native
 def fliplr(input: Tensor) -> Tensor:
     """A copy with the order of dimension 1 reversed: left and right exchanged."""
     if input._array.ndim < 2:
@@ -81,7 +85,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip_op(input, (1,))
 
 
-@takes_tensors
+@native
 def flipud(input: Tensor) -> Tensor:
     """A copy with the order of dimension 0 reversed: up and down exchanged."""
     if input._array.ndim < 1:
@@ -112,6 +116,7 @@ roll_op = moving(
 )  # fmt: skip
 
 
+@native
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """A copy with elements shifted along dimensions; what leaves at one end comes in at the other.
 
@@ -146,6 +151,7 @@ rot90_op = moving(
 )
 
 
+@native
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A copy turned by `k` right angles in the plane of two dimensions.
 
@@ -281,7 +287,7 @@ diag_embed = moving(
 )
 
 
-@takes_tensors
+@native
 def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
     """A matrix with a vector on its diagonal, or the diagonal of a matrix (a copy).
 
@@ -297,7 +303,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
     raise refused(f"diag(): Supports 1D or 2D tensors. Got {ndim}D", ["use diagonal or diag_embed"])
 
 
-@takes_tensors
+@native
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements on its diagonal."""
     return diag_embed(reshape(input, (-1,)), offset, 0, 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina import errors
 from lamina.codegen.fused import fused
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.inplace import inplace
 from lamina.core.modes import no_grad
@@ -122,6 +122,7 @@ _average_in = inplace(
 )
 
 
+@native
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -178,7 +179,7 @@ def batch_norm(
     return out
 
 
-@takes_tensors
+@native
 def instance_norm(
     input: Any,
     running_mean: Any = None,

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import Size
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -89,6 +90,7 @@ expanded = moving(
 )  # fmt: skip
 
 
+@native
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view that repeats elements along dimensions of size 1 and new leading ones.
 
@@ -110,8 +112,11 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
     return expanded(self, sizes_of(given(size, named, "size")))
 
 
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
+@takes_numpy_names
+def expand_as(self: Tensor, other: Tensor, **numpy_names: Any) -> Tensor:
     """A view expanded to the size of another tensor."""
+    if numpy_names or other is MISSING:
+        return again(expand_as, numpy_names, self, other)
     return expanded(self, other._array.shape)
 
 

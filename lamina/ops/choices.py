@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lamina import dtypes, errors
+from lamina.core.call import settled
+from lamina.core.fast import shown_two
 from lamina.core.inplace import apply_inplace, inplace
+from lamina.core.numpy_names import MISSING, again
 from lamina.core.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -19,12 +22,14 @@ Function = Callable[..., Any]
 def by_kind_of_other(with_tensor: Function, with_number: Function, doc: str) -> Function:
     """A function of (input, other) that runs one operation for a tensor, another for a number."""
 
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            chosen = with_tensor if isinstance(other, Tensor) else with_number
-            return chosen(input, other, out=out)
+    def call(input: Any = MISSING, other: Any = MISSING, **options: Any) -> Any:
+        if options or other is MISSING:
+            values, out = settled(with_tensor.op, (input, other), options)  # type: ignore[attr-defined]
+            chosen = with_tensor if isinstance(values[1], Tensor) else with_number
+            return chosen(*values, out=out)
         return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
+    call.__wrapped__ = shown_two  # type: ignore[attr-defined]
     call.__module__ = with_tensor.__module__  # where `pickle` finds it
     return named(call, with_tensor.__name__, doc)
 
@@ -33,7 +38,9 @@ def by_kind_of_other_inplace(with_tensor: Function, with_number: Function) -> Fu
     """The in-place form of `by_kind_of_other`."""
     tensor_form, number_form = inplace(with_tensor), inplace(with_number)
 
-    def change(self: Any, other: Any) -> Any:
+    def change(self: Any, other: Any = MISSING, **numpy_names: Any) -> Any:
+        if numpy_names or other is MISSING:
+            return again(change, numpy_names, self, other)
         return tensor_form(self, other) if isinstance(other, Tensor) else number_form(self, other)
 
     return named(change, with_tensor.__name__ + "_", str(tensor_form.__doc__))

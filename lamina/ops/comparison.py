@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place, word_of
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
@@ -140,6 +140,7 @@ def _same_dtype(input: Any, other: Any) -> None:
 isclose.op.check = _same_dtype
 
 
+@native
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -147,7 +148,7 @@ def allclose(
     return bool(traced.all(isclose(input, other, rtol, atol, equal_nan)))
 
 
-@takes_tensors
+@native
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same size and elements.
 
@@ -243,7 +244,7 @@ _choose = operation(
 )
 
 
-@takes_tensors
+@native
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """For each place, the element of `input` where the condition holds, else that of `other`.
 

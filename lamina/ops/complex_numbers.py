@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import KEEP, TO_FLOAT, offer, raw
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import support
@@ -65,13 +66,13 @@ _imag_part = operation(
 )
 
 
-@takes_tensors
+@native
 def real(input: Any) -> Any:
     """A view of the real parts; a real tensor itself."""
     return _real_part(input) if input._array.dtype.kind == "c" else input
 
 
-@takes_tensors
+@native
 def imag(input: Any) -> Any:
     """A view of the imaginary parts; a real tensor has none and raises."""
     if input._array.dtype.kind != "c":
@@ -236,7 +237,7 @@ angle = unary(
 )
 
 
-@takes_tensors
+@native
 def conj(input: Any) -> Any:
     """The complex conjugate; a real tensor (or number) itself."""
     array = getattr(input, "_array", None)
@@ -256,12 +257,12 @@ _conj_physical = unary(
 )
 
 
-@takes_tensors
+@native
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """The complex conjugate of each element; a real tensor itself."""
     if out is None and input._array.dtype.kind != "c":
         return input
-    return _conj_physical(input, out=out)
+    return _conj_physical(input) if out is None else _conj_physical(input, out=out)
 
 
 def conj_physical_(input: Any) -> Any:
@@ -269,13 +270,19 @@ def conj_physical_(input: Any) -> Any:
     return input if input._array.dtype.kind != "c" else change_by(_conj_physical, input)
 
 
-def resolve_conj(input: Any) -> Any:
+@takes_numpy_names
+def resolve_conj(input: Any, **numpy_names: Any) -> Any:
     """The tensor itself: conjugates are computed at once here."""
+    if numpy_names or input is MISSING:
+        return again(resolve_conj, numpy_names, input)
     return input
 
 
-def resolve_neg(input: Any) -> Any:
+@takes_numpy_names
+def resolve_neg(input: Any, **numpy_names: Any) -> Any:
     """The tensor itself: negatives are computed at once here."""
+    if numpy_names or input is MISSING:
+        return again(resolve_neg, numpy_names, input)
     return input
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import native
 from lamina.core.blame.products import c_name, product_dtypes
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -335,6 +336,7 @@ def into(out: Any, result: Any) -> Any:
     return traced.clone(result, out=out)
 
 
+@native
 def inner(input: Any, other: Any, *, out: Any = None) -> Any:
     r"""The sum of products over the last dimensions: $\sum_k x_{i k} y_{j k}$."""
     check_tensors("inner", ("input", input), ("other", other))

@@ -9,10 +9,11 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core import blame
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.blame.words import called, legacy_type, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.modes import door, state
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.origins import CUT_COPIED
 from lamina.core.positions import here
 from lamina.core.records import note_cut
@@ -60,6 +61,7 @@ to_copy = operation(
 )
 
 
+@native
 def to(
     self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
     copy: bool = False, memory_format: Any = None, other: Any = None,
@@ -172,9 +174,12 @@ def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: An
     raise errors.InvalidValue(f"invalid type: {shown!r}", help=["for example 'torch.FloatTensor'"])
 
 
-def type_as(self: Tensor, other: Tensor) -> Tensor:
+@takes_numpy_names
+def type_as(self: Tensor, other: Tensor, **numpy_names: Any) -> Tensor:
     """The tensor in the dtype, and on the device, of another one."""
-    if not isinstance(other, Tensor):
+    if numpy_names or other is MISSING:
+        return again(type_as, numpy_names, self, other)
+    if other.__class__ is not Tensor and not isinstance(other, Tensor):
         raise errors.ArgumentTypeError(
             f"type_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}",
             [(this_place(), "called here")],
@@ -390,19 +395,19 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-@takes_tensors
+@native
 def is_floating_point(input: Tensor) -> bool:
     """Whether elements are real floating-point numbers."""
     return input.dtype.is_floating_point
 
 
-@takes_tensors
+@native
 def is_complex(input: Tensor) -> bool:
     """Whether elements are complex numbers."""
     return input.dtype.is_complex
 
 
-@takes_tensors
+@native
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.op import LINEAR, PRODUCT
 from lamina.core.samples import sample
@@ -235,7 +235,7 @@ def _convolve_transposed(
     return result if batched else result.squeeze(0)
 
 
-@takes_tensors
+@native
 def conv1d(
     input: Any,
     weight: Any,
@@ -263,7 +263,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@takes_tensors
+@native
 def conv2d(
     input: Any,
     weight: Any,
@@ -277,7 +277,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@takes_tensors
+@native
 def conv3d(
     input: Any,
     weight: Any,
@@ -291,7 +291,7 @@ def conv3d(
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@takes_tensors
+@native
 def conv_transpose1d(
     input: Any,
     weight: Any,
@@ -320,7 +320,7 @@ def conv_transpose1d(
     )  # fmt: skip
 
 
-@takes_tensors
+@native
 def conv_transpose2d(
     input: Any,
     weight: Any,
@@ -338,7 +338,7 @@ def conv_transpose2d(
     )  # fmt: skip
 
 
-@takes_tensors
+@native
 def conv_transpose3d(
     input: Any,
     weight: Any,
@@ -356,6 +356,7 @@ def conv_transpose3d(
     )  # fmt: skip
 
 
+@native
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     """Convolution over time, of (time, batch, channels) with (kernel, channels, outputs)."""
     result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
@@ -82,6 +83,7 @@ def _freedom(
     return freedom
 
 
+@native
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     r"""The covariance matrix of variables: $C_{ij} = \sum_k w_k (x_{ik} - \mu_i)
     \overline{(x_{jk} - \mu_j)} \,/\, \left(\sum_k w_k - c\right)$.
@@ -118,6 +120,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return result.squeeze() if result.numel() == 1 else result
 
 
+@native
 def corrcoef(input: Any) -> Tensor:
     r"""Pearson's correlation matrix of variables: $R_{ij} = C_{ij} / \sqrt{C_{ii} C_{jj}}$.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.core.modes import door
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import offer
 from lamina.core.tensor import Tensor
 from lamina.devices import (
@@ -137,35 +138,92 @@ def _with_strides_of(array: Any, model: Any, place: device) -> Any:
     return np.transpose(dense, np.argsort(order))
 
 
+@takes_numpy_names
 def zeros_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    **numpy_names: Any,
 ) -> Tensor:  # fmt: skip
     """Zeros with the shape, dtype and device of another tensor."""
+    if numpy_names or input is MISSING:
+        return again(
+            zeros_like,
+            numpy_names,
+            input,
+            dtype,
+            layout,
+            device,
+            requires_grad,
+            memory_format,
+            pin_memory,
+        )
     return _like("zeros_like", input, 0, dtype, device, requires_grad)
 
 
+@takes_numpy_names
 def ones_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    **numpy_names: Any,
 ) -> Tensor:  # fmt: skip
     """Ones with the shape, dtype and device of another tensor."""
+    if numpy_names or input is MISSING:
+        return again(
+            ones_like,
+            numpy_names,
+            input,
+            dtype,
+            layout,
+            device,
+            requires_grad,
+            memory_format,
+            pin_memory,
+        )
     return _like("ones_like", input, 1, dtype, device, requires_grad)
 
 
+@takes_numpy_names
 def empty_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    **numpy_names: Any,
 ) -> Tensor:  # fmt: skip
     """A tensor like another one, its elements not set to anything in particular."""
+    if numpy_names or input is MISSING:
+        return again(
+            empty_like,
+            numpy_names,
+            input,
+            dtype,
+            layout,
+            device,
+            requires_grad,
+            memory_format,
+            pin_memory,
+        )
     return _like("empty_like", input, 0, dtype, device, requires_grad)
 
 
+@takes_numpy_names
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    **numpy_names: Any,
 ) -> Tensor:  # fmt: skip
     """One number everywhere, with the shape, dtype and device of another tensor."""
+    if numpy_names or fill_value is MISSING:
+        return again(
+            full_like,
+            numpy_names,
+            input,
+            fill_value,
+            dtype,
+            layout,
+            device,
+            requires_grad,
+            memory_format,
+            pin_memory,
+        )
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     return _like("full_like", input, fill_value, dtype, device, requires_grad)

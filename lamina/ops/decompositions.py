@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import NOT_WRITTEN, traced
@@ -251,6 +252,7 @@ linalg_svdvals = operation(
 _svd_result = named_result("svd", "U S V")
 
 
+@native
 def svd(input: Any, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """The older form of `linalg.svd`: it returns V, not its conjugate transpose."""
     U, S, Vh = linalg_svd(input, not some)
@@ -320,6 +322,7 @@ linalg_qr = operation(
 _qr_result = named_result("qr", "Q R")
 
 
+@native
 def qr(input: Any, some: bool = True, *, out: Any = None) -> Any:
     """The older form of `linalg.qr`: `some` means the reduced factors."""
     return _qr_result(*linalg_qr(input, "reduced" if some else "complete"))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
@@ -21,7 +21,7 @@ def _part(input: Any, axis: int, start: int | None, stop: int | None) -> Any:
     return input[(*(slice(None),) * axis, slice(start, stop))]
 
 
-@takes_tensors
+@native
 def diff(
     input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, *,
     out: Any = None,
@@ -77,7 +77,7 @@ def _areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return (_part(y, axis, 1, None) + _part(y, axis, None, -1)) * step, axis
 
 
-@takes_tensors
+@native
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     r"""The area under samples of a curve: $\sum_i \Delta x_i (y_i + y_{i+1}) / 2$.
 
@@ -91,7 +91,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     return traced.sum(areas, axis - y.ndim) / 2.0
 
 
-@takes_tensors
+@native
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The running area under samples of a curve; see `trapezoid`.
 
@@ -149,7 +149,7 @@ def _gradient_along(input: Any, axis: int, spacing: Any, edge_order: int) -> Any
     return traced.cat([first, _inner(input, axis, spacing), last], axis)
 
 
-@takes_tensors
+@native
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
     """The derivatives of a sampled function along dimensions, by central differences.
 

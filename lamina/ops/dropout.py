@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.tensor import wrap
 from lamina.core.warning import warn
 from lamina.devices import device_of
@@ -65,7 +65,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, features: bool
     return change_by(mul, input, kept) if inplace else mul(input, kept)
 
 
-@takes_tensors
+@native
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set elements to zero with probability `p`, and scale the others by `1 / (1 - p)`.
 
@@ -139,11 +139,13 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, features
     return mul(input, kept * scale) + shift
 
 
+@native
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout that keeps mean 0 and variance 1, for networks of SELU; see `dropout`."""
     return _alpha_dropped(input, p, training, inplace, features=False)
 
 
+@native
 def feature_alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina.core.arguments import native
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import binary_samples, sample, unary_samples
@@ -68,6 +69,7 @@ _with_number = _declared(
 )
 
 
+@native
 def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
     r"""$x \log(1 + y)$ of each pair of elements; 0 where $x$ is 0. Either may be a number.
 
@@ -76,5 +78,7 @@ def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
     tensor([0., 0.])
     """
     if not isinstance(input, Tensor):
-        return _of_number(input, other, out=out)
-    return (_of_tensors if isinstance(other, Tensor) else _with_number)(input, other, out=out)
+        chosen = _of_number
+    else:
+        chosen = _of_tensors if isinstance(other, Tensor) else _with_number
+    return chosen(input, other) if out is None else chosen(input, other, out=out)

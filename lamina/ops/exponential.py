@@ -9,6 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.codegen.fused import fused
 from lamina.codegen.vectorized import vectorized
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
 from lamina.core.op import TO_FLOAT
@@ -167,11 +168,14 @@ def _xlogy_for(input: Any, other: Any) -> Any:
     return _xlogy_tensors if isinstance(other, Tensor) else _xlogy_with_number
 
 
+@native
 def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     r"""$x \log y$ of each pair of elements; 0 where $x$ is 0. Either may be a number."""
-    return _xlogy_for(input, other)(input, other, out=out)
+    chosen = _xlogy_for(input, other)
+    return chosen(input, other) if out is None else chosen(input, other, out=out)
 
 
+@native
 def xlogy_(input: Any, other: Any) -> Any:
     r"""Replace each element by $x \log y$, in place."""
     return change_by(_xlogy_for(input, other), input, other)

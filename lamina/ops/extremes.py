@@ -9,12 +9,12 @@ import numpy as np
 from lamina import errors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
+from lamina.core.numpy_names import MISSING, renamed
 from lamina.core.op import traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import Tensor
 from lamina.ops import results
 from lamina.ops.reduced import (
-    accept_numpy_names,
     at_chosen,
     axes_of,
     axis_of,
@@ -189,7 +189,9 @@ _min_along = operation(
 
 def _of_three(whole: Any, along: Any, pairs: str, args: Any, kwargs: Any) -> Any:
     """Which of the three forms of `max` and `min` a call means."""
-    input, *rest = args if args else (kwargs.pop("input"),)
+    if kwargs:
+        kwargs = renamed(kwargs, ("input", "dim", "keepdim", "other")[len(args) :]) or kwargs
+    input, *rest = args if args else (kwargs.pop("input", MISSING),)
     if (rest and isinstance(rest[0], Tensor)) or "other" in kwargs:
         return getattr(traced, pairs)(input, *rest, **kwargs)
     if rest or "dim" in kwargs:
@@ -207,7 +209,7 @@ def max(*args: Any, **kwargs: Any) -> Any:
     >>> lamina.max(lamina.tensor([[1, 5], [7, 3]]), dim=1).indices
     tensor([1, 0])
     """
-    return _of_three(_max_all, _max_along, "maximum", args, accept_numpy_names(kwargs))
+    return _of_three(_max_all, _max_along, "maximum", args, kwargs)
 
 
 def min(*args: Any, **kwargs: Any) -> Any:
@@ -220,7 +222,7 @@ def min(*args: Any, **kwargs: Any) -> Any:
     >>> lamina.min(lamina.tensor([[1, 5], [7, 3]]), dim=1).values
     tensor([1, 3])
     """
-    return _of_three(_min_all, _min_along, "minimum", args, accept_numpy_names(kwargs))
+    return _of_three(_min_all, _min_along, "minimum", args, kwargs)
 
 
 # --- places alone ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes
+from lamina.core.arguments import native
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
 from lamina.ops.axes import axis_of
@@ -96,6 +97,7 @@ def _many(input: Tensor, s: Any, dim: Any, *, is_spectrum: bool = False) -> tupl
 # --- along one dimension -----------------------------------------------------------------------
 
 
+@native
 def fft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -114,6 +116,7 @@ def fft(
     return into(out, fft_r2c(input, s, axes, norm, False))
 
 
+@native
 def ifft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -125,6 +128,7 @@ def ifft(
     return into(out, traced.conj(fft_r2c(input, s, axes, opposite(norm), False)))
 
 
+@native
 def rfft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -134,6 +138,7 @@ def rfft(
     return into(out, fft_r2c(input, s, axes, norm, True))
 
 
+@native
 def irfft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -143,6 +148,7 @@ def irfft(
     return into(out, fft_c2r(input, s, axes, norm))
 
 
+@native
 def hfft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -152,6 +158,7 @@ def hfft(
     return into(out, fft_c2r(traced.conj(input), s, axes, opposite(norm)))
 
 
+@native
 def ihfft(
     input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -164,6 +171,7 @@ def ihfft(
 # --- along several -----------------------------------------------------------------------------
 
 
+@native
 def fftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -172,6 +180,7 @@ def fftn(
     return into(out, fft_c2c(input, *_many(input, s, dim), norm, True))
 
 
+@native
 def ifftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -185,6 +194,7 @@ def _last_dim(name: str, axes: Sequence[int]) -> None:
         raise refuse(f"{name} must transform at least one axis")
 
 
+@native
 def rfftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -195,6 +205,7 @@ def rfftn(
     return into(out, fft_r2c(input, sizes, axes, norm, True))
 
 
+@native
 def irfftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -205,6 +216,7 @@ def irfftn(
     return into(out, fft_c2r(input, sizes, axes, norm))
 
 
+@native
 def hfftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -215,6 +227,7 @@ def hfftn(
     return into(out, fft_c2r(traced.conj(input), sizes, axes, opposite(norm)))
 
 
+@native
 def ihfftn(
     input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -225,6 +238,7 @@ def ihfftn(
     return into(out, traced.conj(fft_r2c(input, sizes, axes, opposite(norm), True)))
 
 
+@native
 def fft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -232,6 +246,7 @@ def fft2(
     return fftn(input, s, dim, norm, out=out)
 
 
+@native
 def ifft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -239,6 +254,7 @@ def ifft2(
     return ifftn(input, s, dim, norm, out=out)
 
 
+@native
 def rfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -246,6 +262,7 @@ def rfft2(
     return rfftn(input, s, dim, norm, out=out)
 
 
+@native
 def irfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -253,6 +270,7 @@ def irfft2(
     return irfftn(input, s, dim, norm, out=out)
 
 
+@native
 def hfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -260,6 +278,7 @@ def hfft2(
     return hfftn(input, s, dim, norm, out=out)
 
 
+@native
 def ihfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
 ) -> Any:
@@ -291,12 +310,14 @@ def _frequencies(values: Any, out: Any, dtype: Any, device: Any, requires_grad: 
     return into(out, tensor(values, dtype=kind, device=device, requires_grad=requires_grad))
 
 
+@native
 def fftshift(input: Any, dim: Any = None) -> Any:
     """The elements of a transform in order of frequency: zero in the middle."""
     axes = _shift_axes(input, dim)
     return traced.roll(input, [input.shape[a] // 2 for a in axes], axes)
 
 
+@native
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """The inverse of `fftshift`."""
     axes = _shift_axes(input, dim)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
@@ -135,6 +136,7 @@ def _fill_form(value: Any, with_number: Any, with_tensor: Any) -> Any:
     return fill_choice("fill_", value, with_number, with_tensor)
 
 
+@native
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the same shape and dtype with one value everywhere."""
     found: Tensor = _fill_form(value, _fill_number, _fill_tensor)(input, value)

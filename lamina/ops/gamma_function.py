@@ -11,6 +11,7 @@ from lamina import errors
 from lamina.codegen.fused import fused
 from lamina.codegen.later import Later
 from lamina.codegen.vectorized import vectorized
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import unary
@@ -151,6 +152,7 @@ polygamma_of = operation(
 )
 
 
+@native
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """The n-th derivative of `digamma` at each element."""
     return polygamma_of(input, n, out=out)

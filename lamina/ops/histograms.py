@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import NOT_WRITTEN
@@ -141,6 +142,7 @@ _by_edges = operation(
 )
 
 
+@native
 def histogram(
     input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False,
     out: Any = None,
@@ -218,6 +220,7 @@ _together_by_edges = operation(
 )
 
 
+@native
 def histogramdd(
     input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:

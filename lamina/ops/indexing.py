@@ -13,6 +13,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, legacy_type, this_place
 from lamina.core.inplace import apply_inplace
 from lamina.core.modes import door, state
@@ -267,6 +268,7 @@ def _index_list(name: str, self: Tensor, indices: Any) -> tuple[list[Tensor], tu
     return beside(self, found), tuple(places)
 
 
+@native
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` written, or added, where index tensors choose."""
     found, places = _index_list("index_put", input, indices)

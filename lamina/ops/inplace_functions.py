@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 
 __all__ = ["INPLACE"]
 
@@ -19,7 +19,7 @@ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
 
 
 def _function(name: str) -> Callable[..., Any]:
-    @takes_tensors
+    @native
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(input, name)(*args, **kwargs)
 

@@ -10,7 +10,8 @@ import numpy as np
 from lamina import errors
 from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims, this_place
-from lamina.core.call import operation
+from lamina.core.call import operation, run
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import LINEAR, PROMOTE
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -114,28 +115,41 @@ _cat_op = operation(
 )  # fmt: skip
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
+@takes_numpy_names
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **numpy_names: Any) -> Tensor:
     """The tensors joined along a dimension that they have.
 
     >>> import lamina
     >>> lamina.cat([lamina.tensor([1, 2]), lamina.tensor([3])])
     tensor([1, 2, 3])
     """
+    if numpy_names or tensors is MISSING:
+        return again(cat, numpy_names, tensors, dim, out)
     if isinstance(tensors, tuple | list) and not tensors:
         raise errors.InvalidValue(
             "torch.cat(): expected a non-empty list of Tensors", [(this_place(), "called here")]
         )
-    found: Tensor = _cat_op(tensors, dim, out=out)
+    found: Tensor = run(_cat_op.op, [tensors, dim], out)
     return found
 
 
-def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
+@takes_numpy_names
+def concat(
+    tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **numpy_names: Any
+) -> Tensor:
     """The tensors joined along a dimension: another name of `cat`."""
+    if numpy_names or tensors is MISSING:
+        return again(concat, numpy_names, tensors, dim, out)
     return cat(tensors, dim, out=out)
 
 
-def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
+@takes_numpy_names
+def concatenate(
+    tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **numpy_names: Any
+) -> Tensor:
     """The tensors joined along a dimension: NumPy's name of `cat`."""
+    if numpy_names or tensors is MISSING:
+        return again(concatenate, numpy_names, tensors, dim, out)
     return cat(tensors, dim, out=out)
 
 
@@ -170,7 +184,10 @@ _stack_op = operation(
 )
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
+@takes_numpy_names
+def stack(
+    tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **numpy_names: Any
+) -> Tensor:
     """Tensors of one shape joined along a new dimension.
 
     >>> import lamina
@@ -178,9 +195,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
     tensor([[1, 3],
             [2, 4]])
     """
+    if numpy_names or tensors is MISSING:
+        return again(stack, numpy_names, tensors, dim, out)
     if isinstance(tensors, tuple | list):
         _listed(tensors, "stack")
-    found: Tensor = _stack_op(tensors, dim, out=out)
+    found: Tensor = run(_stack_op.op, [tensors, dim], out)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.autocasting import in_float32
 from lamina.core.call import operation
 from lamina.core.op import traced
@@ -149,6 +149,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else traced.flip(powers, [-1])
 
 
+@native
 def linalg_vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
     r"""Inner products of vectors along a dimension: $\sum_i \bar x_i y_i$."""
     check_tensors("linalg.vecdot", ("x", x), ("y", y))
@@ -195,11 +196,13 @@ def linalg_householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     return into(out, result)
 
 
+@native
 def orgqr(input: Any, tau: Any, *, out: Any = None) -> Any:
     """The older name of `linalg.householder_product`."""
     return linalg_householder_product(input, tau, out=out)
 
 
+@native
 def ormqr(
     input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False,
     *, out: Any = None,

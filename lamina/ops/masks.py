@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lamina.core.call import operation
+from lamina.core.arguments import native
+from lamina.core.call import operation, run
 from lamina.core.inplace import apply_inplace
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -98,6 +99,7 @@ _nonzero_op = operation(
 )
 
 
+@native
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The indices of all elements that are not zero: one row each, or a tensor for each dimension.
 
@@ -113,12 +115,14 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     return traced.unbind(_nonzero_op(input), 1)
 
 
+@native
 def argwhere(input: Tensor) -> Tensor:
     """The indices of all elements that are not zero, one row for each."""
     found: Tensor = _nonzero_op(input)
     return found
 
 
+@native
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
     """As `nonzero` with a fixed number of rows: too many are left out, missing ones filled."""
     found: Tensor = _nonzero_padded(input, size, fill_value, out=out)
@@ -191,6 +195,7 @@ masked_fill_tensor = operation(
 )
 
 
+@native
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value where a mask is True.
 
@@ -200,7 +205,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     tensor([1, 0, 0])
     """
     chosen = fill_choice("masked_fill_", value, masked_fill_number, masked_fill_tensor)
-    found: Tensor = chosen(input, mask, value)
+    found: Tensor = run(chosen.op, [input, mask, value])
     return found
 
 

@@ -17,6 +17,7 @@ from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import execute, publish
 from lamina.core.fast_batches import batch_caller, batch_product
 from lamina.core.fast_products import matrix_product, product_caller
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -81,17 +82,20 @@ def _check_mm(input: Tensor, mat2: Tensor) -> None:
     refuse_bool("addmm_impl_cpu_", input._array)
 
 
-_fast_mm = publish(_mm_op, product_caller(_mm_op, _general_mm))
+_fast_mm = publish(_mm_op, product_caller(_mm_op, _general_mm, _mm_op))
 
 
-def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+@takes_numpy_names
+def mm(input: Any, mat2: Any, *, out: Any = None, **numpy_names: Any) -> Any:
     r"""The product of two matrices: $(n, k) \times (k, m) \to (n, m)$.
 
     >>> import lamina
     >>> lamina.mm(lamina.tensor([[1.0, 2.0]]), lamina.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    return _fast_mm(input, mat2, out=out)
+    if numpy_names or mat2 is MISSING:
+        return again(mm, numpy_names, input, mat2, out)
+    return _fast_mm(input, mat2) if out is None else _fast_mm(input, mat2, out=out)
 
 
 mm.op = _mm_op  # type: ignore[attr-defined]
@@ -244,7 +248,7 @@ def _batch_mismatch(input: Any, other: Any, shape: Any, size: Any) -> errors.Mat
 
 
 _batched = batch_caller(_batch_op, 2, 64, _general_matmul)
-matmul = product_caller(_mm_op, _batched)
+matmul = product_caller(_mm_op, _batched, _batch_op)
 matmul.__name__ = matmul.__qualname__ = "matmul"
 matmul.__module__ = __name__
 matmul.__doc__ = r"""The product of two tensors as matrices: `input @ other`.
@@ -291,8 +295,11 @@ _fast_bmm = batch_caller(
 )
 
 
-def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+@takes_numpy_names
+def bmm(input: Any, mat2: Any, *, out: Any = None, **numpy_names: Any) -> Any:
     r"""The products of two batches of matrices: $(b, n, k) \times (b, k, m) \to (b, n, m)$."""
+    if numpy_names or mat2 is MISSING:
+        return again(bmm, numpy_names, input, mat2, out)
     return _fast_bmm(input, mat2, out)
 
 

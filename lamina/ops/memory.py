@@ -9,7 +9,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.codegen.vectorized import LEAST_SHARED, vectorized
 from lamina.core import blame
-from lamina.core.arguments import takes_tensors, whole_numbers
+from lamina.core.arguments import native, whole_numbers
 from lamina.core.blame.words import a_name, dims, made_note, this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import channels_last, contiguous_format, preserve_format
@@ -89,7 +89,7 @@ alias = moving(
 )  # fmt: skip
 
 
-@takes_tensors
+@native
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph: no gradient flows through it.
 
@@ -116,7 +116,7 @@ def detach(input: Tensor) -> Tensor:
 offer("detach", lambda input: input, detach)
 
 
-@takes_tensors
+@native
 def detach_(input: Tensor) -> Tensor:
     """Take this very tensor out of the graph: it becomes a leaf without gradient."""
     if input._view is not None and not state.inference:

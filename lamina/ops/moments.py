@@ -8,10 +8,11 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.fused import fused
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import Make, Sample, sample
-from lamina.ops.reduced import accept_numpy_names, add_up, axes_of, length_of
+from lamina.ops.reduced import add_up, axes_of, length_of
 
 
 def _spread_of(input: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
@@ -137,9 +138,7 @@ _std_mean_op = operation(
 )
 
 
-def _arranged(
-    dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
-) -> tuple[Any, Any, bool]:
+def _arranged(dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Any, Any, bool]:
     """Dimensions, correction and keepdim from the ways in which they can be written."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -148,7 +147,11 @@ def _arranged(
     return dim, correction, keepdim
 
 
-def var(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+@native
+def var(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
     r"""The variance of all elements, or along dimensions: $\frac1{n-c}\sum_i|x_i-\bar x|^2$.
 
     Args:
@@ -163,27 +166,39 @@ def var(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     >>> lamina.var(lamina.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _var_op(input, *_arranged(*args, **accept_numpy_names(kwargs)), out=out)
+    return _var_op(input, *_arranged(dim, unbiased, keepdim, correction), out=out)
 
 
-def std(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+@native
+def std(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
     r"""The standard deviation: the square root of `var`, which explains the arguments.
 
     >>> import lamina
     >>> lamina.std(lamina.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _std_op(input, *_arranged(*args, **accept_numpy_names(kwargs)), out=out)
+    return _std_op(input, *_arranged(dim, unbiased, keepdim, correction), out=out)
 
 
-def var_mean(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+@native
+def var_mean(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
     """The variance and the mean; see `var` for the arguments."""
-    return _var_mean_op(input, *_arranged(*args, **accept_numpy_names(kwargs)), out=out)
+    return _var_mean_op(input, *_arranged(dim, unbiased, keepdim, correction), out=out)
 
 
-def std_mean(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+@native
+def std_mean(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
     """The standard deviation and the mean; see `var` for the arguments."""
-    return _std_mean_op(input, *_arranged(*args, **accept_numpy_names(kwargs)), out=out)
+    return _std_mean_op(input, *_arranged(dim, unbiased, keepdim, correction), out=out)
 
 
 __all__ = ["std", "std_mean", "var", "var_mean"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.codegen.fused import fused
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
@@ -94,7 +94,7 @@ _layer_norm_op = operation(
 )
 
 
-@takes_tensors
+@native
 def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -193,7 +193,7 @@ _group_norm_op = operation(
 )
 
 
-@takes_tensors
+@native
 def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -277,7 +277,7 @@ _rms_norm_op = operation(
 )
 
 
-@takes_tensors
+@native
 def rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import PROMOTE, traced
@@ -123,6 +123,7 @@ def _cast(x: Any, dtype: Any) -> Any:
     return traced.cast_like_input(x, dtype.numpy)
 
 
+@native
 def vector_norm(
     x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
     out: Any = None,
@@ -144,7 +145,7 @@ def vector_norm(
     return _vector_norm_op(_cast(x, dtype), ord, dim, keepdim, out=out)
 
 
-@takes_tensors
+@native
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
     out: Any = None,
@@ -214,7 +215,7 @@ def _of_singular_values(values: Any, ord: Any) -> Any:
     return (traced.amax if ord > 0 else traced.amin)(values, -1)
 
 
-@takes_tensors
+@native
 def linalg_norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None,
     dtype: Any = None,

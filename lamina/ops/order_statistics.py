@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.autocasting import in_float32
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
@@ -18,7 +18,6 @@ from lamina.ops import results
 from lamina.ops.axes import rows_first
 from lamina.ops.extremes import shared_by_equals
 from lamina.ops.reduced import (
-    accept_numpy_names,
     at_chosen,
     axis_of,
     counted_along,
@@ -136,6 +135,7 @@ _nanmedian_all = operation(
 )
 
 
+@native
 def median(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """The median of all elements, or of each line along a dimension with its place.
 
@@ -147,14 +147,15 @@ def median(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """
     if not args and not kwargs:
         return _median_all(input, out=out)
-    return _median_along(input, *args, out=out, **accept_numpy_names(kwargs))
+    return _median_along(input, *args, out=out, **kwargs)
 
 
+@native
 def nanmedian(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """The median of the elements that are not NaN; see `median`."""
     if not args and not kwargs:
         return _nanmedian_all(input, out=out)
-    return _nanmedian_along(input, *args, out=out, **accept_numpy_names(kwargs))
+    return _nanmedian_along(input, *args, out=out, **kwargs)
 
 
 # --- mode and the k-th value -------------------------------------------------------------------
@@ -335,7 +336,7 @@ def _quantiles_in_front(
 
 
 @in_float32
-@takes_tensors
+@native
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
     interpolation: str = "linear", out: Any = None,
@@ -359,7 +360,7 @@ def quantile(
 
 
 @in_float32
-@takes_tensors
+@native
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *,
     interpolation: str = "linear", out: Any = None,

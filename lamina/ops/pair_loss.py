@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.autocasting import in_float32
 from lamina.core.op import traced
 from lamina.ops.reductions_of_losses import (
@@ -20,7 +20,7 @@ from lamina.ops.reductions_of_losses import (
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
-@takes_tensors
+@native
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     r"""The cosine of the angle between vectors along a dimension: $x \cdot y / |x| |y|$.
 
@@ -46,6 +46,7 @@ def _length(x: Any, dim: int) -> Any:
     return traced.vector_norm(x, 2, dim, True)
 
 
+@native
 def pairwise_distance(
     x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
@@ -58,7 +59,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
-@takes_tensors
+@native
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norms of the differences of all pairs of rows: (N, M) to (N (N - 1) / 2)."""
     if input.dim() != 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops import convolution_kernels as kernels
@@ -230,6 +230,7 @@ channel_shuffle = operation(
 )
 
 
+@native
 def native_channel_shuffle(input: Any, groups: int) -> Any:
     """The same as `channel_shuffle`."""
     return channel_shuffle(input, groups)

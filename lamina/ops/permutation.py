@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import offer, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -43,13 +44,19 @@ transpose = moving(
 )
 
 
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+@takes_numpy_names
+def swapaxes(input: Tensor, axis0: int, axis1: int, **numpy_names: Any) -> Tensor:
     """A view with two dimensions exchanged: `transpose` under NumPy's name."""
+    if numpy_names or axis1 is MISSING:
+        return again(swapaxes, numpy_names, input, axis0, axis1)
     return transpose(input, axis0, axis1)
 
 
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+@takes_numpy_names
+def swapdims(input: Tensor, dim0: int, dim1: int, **numpy_names: Any) -> Tensor:
     """A view with two dimensions exchanged: `transpose` under another name."""
+    if numpy_names or dim1 is MISSING:
+        return again(swapdims, numpy_names, input, dim0, dim1)
     return transpose(input, dim0, dim1)
 
 
@@ -107,13 +114,16 @@ permuted = moving(
 )
 
 
-def permute(input: Tensor, dims: Any) -> Tensor:
+@takes_numpy_names
+def permute(input: Tensor, dims: Any, **numpy_names: Any) -> Tensor:
     """A view with the dimensions in the order of `dims`.
 
     >>> import lamina
     >>> lamina.permute(lamina.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
+    if numpy_names or dims is MISSING:
+        return again(permute, numpy_names, input, dims)
     return permuted(input, sizes_of((dims,), "dims"))
 
 
@@ -125,6 +135,7 @@ def permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return permuted(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
+@native
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with some dimensions moved to new places; the others keep their order."""
     sources = (source,) if isinstance(source, int) else tuple(source)
@@ -152,6 +163,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permuted(input, tuple(order))
 
 
+@native
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with some dimensions moved: `movedim` under NumPy's name."""
     return movedim(input, source, destination)
@@ -211,7 +223,7 @@ def conjugate_transpose(self: Tensor) -> Tensor:
     return _conjugated(transpose(self, 0, 1))
 
 
-@takes_tensors
+@native
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate of each matrix, transposed."""
     return matrix_adjoint(input)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import LINEAR
@@ -280,7 +280,7 @@ embed_gather = operation(
 )  # fmt: skip
 
 
-@takes_tensors
+@native
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
 ) -> Tensor:

@@ -15,6 +15,7 @@ from lamina.codegen.fused import fused
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.fast import binary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import NOT_WRITTEN, PROMOTE, SAME, TO_FLOAT, ZERO
 from lamina.core.promotion import is_array
 from lamina.core.samples import Make, Sample, binary_samples, sample
@@ -155,27 +156,36 @@ _sub_scaled = operation(
 _sub_scaled.op.check = _no_truth_values
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+@takes_numpy_names
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None, **numpy_names: Any) -> Any:
     r"""The sum of each pair of elements: $x + \alpha y$.
 
     >>> import lamina
     >>> lamina.add(lamina.tensor([1.0, 2.0]), 3)
     tensor([4., 5.])
     """
+    if numpy_names or other is MISSING:
+        return again(add, numpy_names, input, other, alpha, out)
     if alpha.__class__ is int and alpha == 1:
-        return _add(input, other, out=out)
+        return _add(input, other) if out is None else _add(input, other, out=out)
     return _add_scaled(input, other, alpha, out=out)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+@takes_numpy_names
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None, **numpy_names: Any) -> Any:
     r"""The difference of each pair of elements: $x - \alpha y$."""
+    if numpy_names or other is MISSING:
+        return again(sub, numpy_names, input, other, alpha, out)
     if alpha.__class__ is int and alpha == 1:
-        return _sub(input, other, out=out)
+        return _sub(input, other) if out is None else _sub(input, other, out=out)
     return _sub_scaled(input, other, alpha, out=out)
 
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+@takes_numpy_names
+def rsub(input: Any, other: Any, *, alpha: Any = 1, **numpy_names: Any) -> Any:
     r"""The difference the other way round: $y - \alpha x$."""
+    if numpy_names or other is MISSING:
+        return again(rsub, numpy_names, input, other, alpha)
     if alpha == 1:
         return (_rsub_tensor if isinstance(other, Tensor) else _rsub)(input, other)
     return _add_scaled(other, input, -alpha)
@@ -285,13 +295,20 @@ def division(rounding_mode: str | None) -> Any:
     )
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+@takes_numpy_names
+def div(
+    input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None, **numpy_names: Any
+) -> Any:
     """The quotient of each pair of elements, if asked for rounded down or towards zero.
 
     >>> import lamina
     >>> lamina.div(lamina.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
+    if numpy_names or other is MISSING:
+        return again(div, numpy_names, input, other, rounding_mode, out)
+    if rounding_mode is None and out is None:
+        return _div(input, other)
     return division(rounding_mode)(input, other, out=out)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.samples import sample
 from lamina.ops.halves import in_float
@@ -112,7 +112,7 @@ def _as_line(windows: Windows) -> Windows:
     return Windows((1, *size), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
 
 
-@takes_tensors
+@native
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -146,7 +146,7 @@ def max_pool1d(
     return found.squeeze(-2)
 
 
-@takes_tensors
+@native
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -162,7 +162,7 @@ def max_pool2d(
     )
 
 
-@takes_tensors
+@native
 def max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -236,7 +236,7 @@ def _avg_pooled(
     return _AVG_POOLS[rank](input, windows, count_include_pad, divisor_override)
 
 
-@takes_tensors
+@native
 def avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -265,7 +265,7 @@ def avg_pool1d(
     return _AVG_POOLS[2](input.unsqueeze(-2), line, count_include_pad, None).squeeze(-2)
 
 
-@takes_tensors
+@native
 def avg_pool2d(
     input: Any,
     kernel_size: Any,
@@ -285,7 +285,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
-@takes_tensors
+@native
 def avg_pool3d(
     input: Any,
     kernel_size: Any,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.ops import lookup, norms, padding, pair_loss, probability_loss, sampling
 
@@ -68,11 +69,13 @@ def embedding(
     )
 
 
+@native
 def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
     """A copy with a value at the ends of its last dimensions: `nn.functional.pad`."""
     return padding.pad(input, pad, "constant", value)
 
 
+@native
 def grid_sampler(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
@@ -102,6 +105,7 @@ def affine_grid_generator(theta: Any, size: Sequence[int], align_corners: bool) 
 # mean, 2 for the sum -----------------------------------------------------------------------------
 
 
+@native
 def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
     """The divergence of logarithms of probabilities from a target: `nn.functional.kl_div`.
 
@@ -115,6 +119,7 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
     return losses.mean() if is_mean else losses
 
 
+@native
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
@@ -124,6 +129,7 @@ def binary_cross_entropy_with_logits(
     )
 
 
+@native
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Any:
@@ -133,6 +139,7 @@ def poisson_nll_loss(
     )
 
 
+@native
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
     """The loss of distances: `nn.functional.hinge_embedding_loss`."""
     return pair_loss.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
@@ -169,11 +176,13 @@ def triplet_margin_loss(
 # --- norms ---------------------------------------------------------------------------------------
 
 
+@native
 def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
     """The root of the sum of squares along dimensions; `linalg.norm` is the newer function."""
     return norms.vector_norm(input, 2, dim or None, keepdim, out=out)
 
 
+@native
 def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None) -> Any:
     """The sum of singular values; `linalg.matrix_norm` is the newer function."""
     if isinstance(dim, bool):  # the form without dimensions

@@ -11,10 +11,12 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.codegen.vectorized import vectorized
+from lamina.core.arguments import native
 from lamina.core.blame.products import c_name
 from lamina.core.blame.words import word_of
-from lamina.core.call import operation
+from lamina.core.call import operation, run
 from lamina.core.fast import binary, unary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import KEEP, PROMOTE, SAME, TO_FLOAT, offer, traced
 from lamina.core.samples import Make, Sample, binary_samples, sample, unary_samples
 from lamina.core.tensor import Tensor
@@ -96,17 +98,20 @@ for _with_number in (_pow_number, _rpow):
     _with_number.op.takes_number = True
 
 
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+@takes_numpy_names
+def pow(input: Any, exponent: Any, *, out: Any = None, **numpy_names: Any) -> Any:
     """Each element raised to a power: $x^y$; either may be a number.
 
     >>> import lamina
     >>> lamina.pow(2, lamina.tensor([1.0, 3.0]))
     tensor([2., 8.])
     """
-    if isinstance(exponent, Tensor):
+    if numpy_names or exponent is MISSING:
+        return again(pow, numpy_names, input, exponent, out)
+    if exponent.__class__ is not int and isinstance(exponent, Tensor):
         chosen = _pow if isinstance(input, Tensor) else None
         if chosen is None:
-            return _rpow(exponent, input, out=out)
+            return _rpow(exponent, input) if out is None else _rpow(exponent, input, out=out)
         return _pow(input, exponent, out=out) if out is not None else _pow(input, exponent)
     return _pow_number(input, exponent) if out is None else _pow_number(input, exponent, out=out)
 
@@ -116,6 +121,7 @@ def pow_(input: Any, exponent: Any) -> Any:
     return change_by(_pow if isinstance(exponent, Tensor) else _pow_number, input, exponent)
 
 
+@native
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """Each element raised to a power, in float64 (complex128 for complex numbers)."""
     operands = [_widest(input), _widest(exponent)]
@@ -337,10 +343,11 @@ for _between in (_lerp_tensor, _lerp_number):
     _between.op.check = _one_dtype
 
 
+@native
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     r"""Between two elements, at a fraction of the way: $x + w (e - x)$."""
     chosen = _lerp_tensor if isinstance(weight, Tensor) else _lerp_number
-    return chosen(input, end, weight, out=out)
+    return run(chosen.op, [input, end, weight], out)
 
 
 def lerp_(input: Any, end: Any, weight: Any) -> Any:

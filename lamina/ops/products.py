@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lamina.core.call import operation
+from lamina.core.arguments import native
+from lamina.core.call import operation, run
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
 from lamina.core.warning import warn
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 
+@native
 def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
     r"""All products of an element of one vector with one of the other: $x_i y_j$."""
     check_tensors("outer", ("input", input), ("vec2", vec2))
@@ -36,15 +38,17 @@ def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
         if vector.ndim != 1:
             raise refuse(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     if input.dtype is vec2.dtype:
-        return outer_product(input, vec2, out=out)
+        return run(outer_product.op, [input, vec2], out)
     return traced.mul(traced.reshape(input, (-1, 1)), vec2, out=out)
 
 
+@native
 def ger(input: Any, vec2: Any, *, out: Any = None) -> Any:
     """The older name of `outer`."""
     return outer(input, vec2, out=out)
 
 
+@native
 def trace(input: Any) -> Any:
     r"""The sum of a matrix's diagonal elements: $\sum_i x_{i i}$."""
     check_tensors("trace", ("input", input))
@@ -53,6 +57,7 @@ def trace(input: Any) -> Any:
     return traces(input)
 
 
+@native
 def kron(input: Any, other: Any, *, out: Any = None) -> Any:
     """The Kronecker product: each element of `input` times all of `other`.
 
@@ -105,6 +110,7 @@ linalg_cross = operation(
 )
 
 
+@native
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
     """The cross product of vectors of three elements, along `dim` (by default the first of size 3).
 
@@ -135,6 +141,7 @@ def check_square(name: str, input: Any) -> None:
         )
 
 
+@native
 def matrix_power(input: Any, n: int, *, out: Any = None) -> Any:
     """A square matrix multiplied with itself: `n` factors, of the inverse if `n` is negative."""
     check_tensors("matrix_power", ("input", input))

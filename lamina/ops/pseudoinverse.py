@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.samples import sample
@@ -94,6 +95,7 @@ def linalg_pinv(
     return _pinv_op(A, atol=_plain(atol), rtol=_plain(rtol), hermitian=hermitian, out=out)
 
 
+@native
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """The pseudoinverse of each matrix: `linalg.pinv`."""
     return linalg_pinv(input, rcond)

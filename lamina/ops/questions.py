@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
 
@@ -29,7 +29,7 @@ def typename(obj: Any, /) -> str:
     return kind.__qualname__ if home in ("builtins", "", None) else f"{home}.{kind.__qualname__}"
 
 
-@takes_tensors
+@native
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
     if input.numel() != 1:
@@ -40,43 +40,43 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
-@takes_tensors
+@native
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return input.shape == other.shape
 
 
-@takes_tensors
+@native
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     return input.dtype.is_signed
 
 
-@takes_tensors
+@native
 def is_conj(input: Tensor) -> bool:
     """False: conjugates are computed."""
     return input.is_conj()
 
 
-@takes_tensors
+@native
 def is_neg(input: Tensor) -> bool:
     """False: negated tensors are computed."""
     return input.is_neg()
 
 
-@takes_tensors
+@native
 def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode."""
     return input.is_inference()
 
 
-@takes_tensors
+@native
 def is_distributed(input: Tensor) -> bool:
     """False: no tensor is spread over processes."""
     return False
 
 
-@takes_tensors
+@native
 def get_device(input: Tensor) -> int:
     """The number of the CUDA device that a tensor is on; -1 for the CPU."""
     return input.get_device()

@@ -12,7 +12,7 @@ import numpy as np
 from lamina import dtypes, errors
 from lamina.codegen.later import Later
 from lamina.core import generator as streams
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.generator_math import NotChances
@@ -103,7 +103,7 @@ def randn(
     return _make("randn", "normal", sizes, generator, dtype, device, requires_grad, out)
 
 
-@takes_tensors
+@native
 def rand_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
@@ -114,7 +114,7 @@ def rand_like(
     return settle(array, "rand_like", requires_grad)
 
 
-@takes_tensors
+@native
 def randn_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, generator: Any = None,
@@ -143,7 +143,7 @@ def randint(
     return _delivered(array, "randint", requires_grad, out)
 
 
-@takes_tensors
+@native
 def randint_like(
     input: Tensor, low: Any = 0, high: Any = None, *, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, memory_format: Any = None,
@@ -213,6 +213,7 @@ _normal_around = operation(
 )
 
 
+@native
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones and zeros: each element is 1 with the probability that the input gives (or `p`)."""
     if p is not None and not isinstance(p, Tensor):
@@ -241,7 +242,7 @@ _bernoulli_like = operation(
 )
 
 
-@takes_tensors
+@native
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None,
     out: Any = None,
@@ -258,7 +259,7 @@ def multinomial(
     return _delivered(to_device(array, input.device), "multinomial", False, out)
 
 
-@takes_tensors
+@native
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Random counts of Poisson distributions with the input's elements as rates."""
     array = draw_for(generator, _counts_for, input._array)

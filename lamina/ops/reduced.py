@@ -73,11 +73,6 @@ def numpy_dtype(kind: Any) -> Any:
     return kind.numpy if isinstance(kind, dtypes.dtype) else kind
 
 
-def accept_numpy_names(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keywords with NumPy's names, `axis` and `keepdims`, under the names used here."""
-    return {{"axis": "dim", "keepdims": "keepdim"}.get(k, k): v for k, v in kwargs.items()}
-
-
 # --- sums --------------------------------------------------------------------------------------
 
 BLOCK: Final = 64

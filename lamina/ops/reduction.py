@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 
 from lamina import dtypes, errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
-from lamina.core.call import operation
+from lamina.core.call import operation, run
 from lamina.core.fast_reductions import reduction
 from lamina.core.op import TO_FLOAT
 from lamina.core.promotion import is_half
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.reduced import (
-    accept_numpy_names,
     add_up,
     axes_of,
     axis_of,
@@ -285,6 +285,7 @@ _prod_all = operation(
 )
 
 
+@native
 def prod(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
     r"""The product of all elements, or along a dimension: $\prod_i x_i$.
 
@@ -293,8 +294,8 @@ def prod(input: Any, *args: Any, dtype: Any = None, out: Any = None, **kwargs: A
     tensor(24)
     """
     if not args and not kwargs:
-        return _prod_all(input, dtype=dtype, out=out)
-    return _prod_along(input, *args, dtype=dtype, out=out, **accept_numpy_names(kwargs))
+        return run(_prod_all.op, [input, dtype], out)
+    return _prod_along(input, *args, dtype=dtype, out=out, **kwargs)
 
 
 # --- truth -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
@@ -79,7 +79,7 @@ def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     return repeat_op(self, sizes_of(given(repeats, named, "repeats"), "repeats"))
 
 
-@takes_tensors
+@native
 def tile(input: Tensor, dims: Any) -> Tensor:
     """A copy repeated so many times along the last dimensions.
 
@@ -96,7 +96,7 @@ def tile_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return tile(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
-@takes_tensors
+@native
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -205,7 +205,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@takes_tensors
+@native
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose `r` elements of a vector, in order, as rows."""
     if input._array.ndim != 1:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.call import operation
+from lamina.core.arguments import native
+from lamina.core.call import operation, run
 from lamina.core.fast import binary, unary
+from lamina.core.numpy_names import again, takes_numpy_names
 from lamina.core.op import KEEP, PROMOTE, SAME, ZERO
 from lamina.core.samples import Make, Sample, sample
 from lamina.core.tensor import Tensor
@@ -99,15 +101,18 @@ _round_decimals = operation(
 )
 
 
-def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
+@takes_numpy_names
+def round(input: Any, *, decimals: int = 0, out: Any = None, **numpy_names: Any) -> Any:
     """The nearest whole number, or number with so many decimals; of two, the even one.
 
     >>> import lamina
     >>> lamina.round(lamina.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """
+    if numpy_names:
+        return again(round, numpy_names, input, decimals, out)
     if decimals == 0:
-        return _round_whole(input, out=out)
+        return _round_whole(input) if out is None else _round_whole(input, out=out)
     return _round_decimals(input, decimals, out=out)
 
 
@@ -237,6 +242,7 @@ def _clamp_for(min: Any, max: Any) -> Any:
     return _clamp_tensors if kinds[0] else _clamp_numbers
 
 
+@native
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """Each element, moved to the nearest bound if it is outside the bounds.
 
@@ -244,7 +250,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     >>> lamina.clamp(lamina.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    return _clamp_for(min, max)(input, min, max, out=out)
+    return run(_clamp_for(min, max).op, [input, min, max], out)
 
 
 def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
@@ -255,10 +261,11 @@ def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
 clip, clip_ = clamp, clamp_
 
 
+@native
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """Each element, or the lower bound where that is larger."""
     chosen = _clamp_min_tensor if isinstance(min, Tensor) else _clamp_min_number
-    return chosen(input, min, None, out=out)
+    return run(chosen.op, [input, min, None], out)
 
 
 def clamp_min_(input: Any, min: Any) -> Any:
@@ -267,10 +274,11 @@ def clamp_min_(input: Any, min: Any) -> Any:
     return change_by(chosen, input, min, None)
 
 
+@native
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """Each element, or the upper bound where that is smaller."""
     chosen = _clamp_max_tensor if isinstance(max, Tensor) else _clamp_max_number
-    return chosen(input, None, max, out=out)
+    return run(chosen.op, [input, None, max], out)
 
 
 def clamp_max_(input: Any, max: Any) -> Any:

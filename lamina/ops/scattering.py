@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
@@ -170,6 +171,7 @@ def scatter_choice(
     return scatter_value, (dim, index, given)
 
 
+@native
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
     reduce: str | None = None, out: Any = None,
@@ -185,6 +187,7 @@ def scatter(
     return found
 
 
+@native
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
     reduce: str | None = None,

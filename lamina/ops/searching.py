@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.op import NOT_WRITTEN, PROMOTE, traced
@@ -200,6 +200,7 @@ _searchsorted_op = operation(
 )
 
 
+@native
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, out: Any = None, sorter: Any = None,
@@ -226,7 +227,7 @@ def searchsorted(
     )
 
 
-@takes_tensors
+@native
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Any:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import dtypes, errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
 from lamina.core.layouts import contiguous_format
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import offer
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -101,7 +102,8 @@ unsafe_view = moving(
 )  # fmt: skip
 
 
-def reshape(input: Tensor, shape: Any) -> Tensor:
+@takes_numpy_names
+def reshape(input: Tensor, shape: Any, **numpy_names: Any) -> Tensor:
     """The same elements in the same order under another shape.
 
     A view where that is possible, else a copy; one length may be -1 and is then found.
@@ -111,6 +113,8 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
+    if numpy_names or shape is MISSING:
+        return again(reshape, numpy_names, input, shape)
     if shape.__class__ is not tuple:
         if not isinstance(shape, tuple | list):
             raise errors.ArgumentTypeError(
@@ -158,17 +162,23 @@ def reshape_method(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     return reshape(self, sizes_of(shape, "shape"))
 
 
-def view_as(self: Tensor, other: Tensor) -> Tensor:
+@takes_numpy_names
+def view_as(self: Tensor, other: Tensor, **numpy_names: Any) -> Tensor:
     """A view of the same elements under the size of another tensor."""
+    if numpy_names or other is MISSING:
+        return again(view_as, numpy_names, self, other)
     return view(self, other._array.shape)
 
 
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+@takes_numpy_names
+def reshape_as(self: Tensor, other: Tensor, **numpy_names: Any) -> Tensor:
     """The same elements under the shape of another tensor."""
+    if numpy_names or other is MISSING:
+        return again(reshape_as, numpy_names, self, other)
     return reshape(self, other._array.shape)
 
 
-@takes_tensors
+@native
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` joined into one.
 
@@ -193,7 +203,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:start], length, *shape[end + 1 :]))
 
 
-@takes_tensors
+@native
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, without a copy if they lie row by row already."""
     if input._array.flags.c_contiguous:
@@ -201,8 +211,11 @@ def ravel(input: Tensor) -> Tensor:
     return view(clone(input, contiguous_format), (-1,))
 
 
-def unflatten(input: Tensor, dim: Any, sizes: Any) -> Tensor:
+@takes_numpy_names
+def unflatten(input: Tensor, dim: Any, sizes: Any, **numpy_names: Any) -> Tensor:
     """One dimension split into several of the given sizes; one of them may be -1."""
+    if numpy_names or sizes is MISSING:
+        return again(unflatten, numpy_names, input, dim, sizes)
     shape = input._array.shape
     axis = axis_of(dim, len(shape))
     sizes = sizes_of((sizes,) if isinstance(sizes, tuple | list) else sizes, "sizes")
@@ -263,16 +276,19 @@ squeeze_dims = moving(
 )  # fmt: skip
 
 
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+@takes_numpy_names
+def squeeze(input: Tensor, dim: Any = None, **numpy_names: Any) -> Tensor:
     """A view without dimensions of size 1: all such, or those among `dim`.
 
     >>> import lamina
     >>> lamina.squeeze(lamina.zeros(1, 3, 1)).shape
     torch.Size([3])
     """
+    if numpy_names:
+        return again(squeeze, numpy_names, input, dim)
     if dim is None:
         return squeeze_all(input)
-    if isinstance(dim, tuple | list):
+    if dim.__class__ is not int and isinstance(dim, tuple | list):
         return squeeze_dims(input, tuple(dim))
     return squeeze_dim(input, dim)
 

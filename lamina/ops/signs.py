@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.fast import binary, unary
 from lamina.core.op import KEEP, NOT_WRITTEN, TO_FLOAT, ZERO
 from lamina.core.samples import sample
@@ -33,7 +33,7 @@ checked(neg, refuse("b", "Negation, the `-` operator, on a bool tensor is not su
 negative = neg
 
 
-@takes_tensors
+@native
 def positive(input: Any) -> Any:
     """The tensor itself. A tensor of bool raises."""
     if input._array.dtype.kind == "b":

@@ -9,7 +9,7 @@ import numpy as np
 from lamina import errors
 from lamina.codegen.fused import fused
 from lamina.codegen.vectorized import vectorized
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
 from lamina.core.op import KEEP, traced
@@ -81,6 +81,7 @@ _gelu_op = operation(
 )
 
 
+@native
 def gelu(input: Any, approximate: str = "none") -> Any:
     r"""Each element times the share of a normal distribution below it: $x \Phi(x)$."""
     return _gelu_op(input, approximate=approximate)
@@ -159,6 +160,7 @@ _softplus_op = operation(
 )
 
 
+@native
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     r"""$\log(1 + e^{\beta x}) / \beta$ of each element; $x$ itself where $\beta x$ is large."""
     return _softplus_op(input, beta, threshold)
@@ -247,6 +249,7 @@ _softshrink_op = operation(
 )
 
 
+@native
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """Each element moved towards 0 by a distance, and not past it."""
     return _softshrink_op(input, lambd)
@@ -261,6 +264,7 @@ _hardshrink_op = operation(
 )
 
 
+@native
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """Each element that is far enough from 0, else 0."""
     return _hardshrink_op(input, lambd)

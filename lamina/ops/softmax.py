@@ -8,7 +8,7 @@ import numpy as np
 
 from lamina import dtypes, errors
 from lamina.codegen.fused import fused
-from lamina.core.arguments import takes_tensors
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.op import traced
 from lamina.core.promotion import as_array
@@ -135,7 +135,7 @@ def converted(input: Any, dtype: Any) -> Any:
     return traced.cast_like_input(input, dtype.numpy)
 
 
-@takes_tensors
+@native
 def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     r"""Exponentials along a dimension, divided by their sum: $e^{x_i} / \sum_j e^{x_j}$.
 
@@ -146,7 +146,7 @@ def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     return _softmax_op(converted(input, dtype), dim, out=out)
 
 
-@takes_tensors
+@native
 def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     """The logarithm of softmax, computed without loss."""
     return _log_softmax_op(converted(input, dtype), dim, out=out)

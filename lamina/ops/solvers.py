@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.op import Joint, traced
 from lamina.core.samples import sample
@@ -91,6 +92,7 @@ linalg_inv_ex = operation(
 )
 
 
+@native
 def inverse(input: Any, *, out: Any = None) -> Any:
     """The inverse of each matrix: `linalg.inv`."""
     return linalg_inv(input, out=out)
@@ -160,6 +162,7 @@ linalg_det = operation(
 )
 
 
+@native
 def det(input: Any) -> Any:
     """The determinant of each matrix: `linalg.det`."""
     return linalg_det(input)
@@ -196,11 +199,13 @@ linalg_slogdet = operation(
 _slogdet_result = named_result("slogdet", "sign logabsdet")
 
 
+@native
 def slogdet(input: Any) -> Any:
     """The sign of the determinant and the logarithm of its size: `linalg.slogdet`."""
     return _slogdet_result(*linalg_slogdet(input))
 
 
+@native
 def logdet(input: Any) -> Any:
     """The logarithm of each matrix's determinant; NaN where it is negative."""
     sign, size = linalg_slogdet(input)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.call import operation
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops import results
-from lamina.ops.reduced import accept_numpy_names, axis_of, on_lines
+from lamina.ops.reduced import axis_of, on_lines
 from lamina.ops.sorting_kernels import sorted_along, top_along
 
 
@@ -70,6 +71,7 @@ _argsort_op = operation(
 )
 
 
+@native
 def sort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """The elements in order along a dimension, and their former places.
 
@@ -88,9 +90,10 @@ def sort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwargs: 
     tensor([1, 2, 3])
     """
     call = _sort_op if stable is None else _sort_stable
-    return call(input, *args, out=out, **accept_numpy_names(kwargs))
+    return call(input, *args, out=out, **kwargs)
 
 
+@native
 def argsort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """The places of the elements in order along a dimension; see `sort`.
 
@@ -98,9 +101,10 @@ def argsort(input: Any, *args: Any, stable: Any = None, out: Any = None, **kwarg
     >>> lamina.argsort(lamina.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    return _argsort_op(input, *args, out=out, **accept_numpy_names(kwargs))
+    return _argsort_op(input, *args, out=out, **kwargs)
 
 
+@native
 def msort(input: Any, *, out: Any = None) -> Any:
     """The elements in order along the first dimension."""
     made = _sort_op(input, 0)[0]

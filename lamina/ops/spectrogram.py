@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
@@ -139,6 +140,7 @@ def stft(
     return traced.view_as_real(spectrum) if return_complex is False else spectrum
 
 
+@native
 def istft(
     input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Any = None, center: bool = True, normalized: bool = False,

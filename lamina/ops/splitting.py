@@ -10,7 +10,7 @@ import numpy as np
 
 from lamina import errors
 from lamina.core import blame
-from lamina.core.arguments import takes_tensors, whole_numbers
+from lamina.core.arguments import native, whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.op import LINEAR, offer, raw, traced
@@ -162,6 +162,7 @@ _with_sizes = operation(
 )
 
 
+@native
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of parts of the given sizes along a dimension."""
     found: tuple[Tensor, ...] = _with_sizes(
@@ -190,7 +191,7 @@ def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, .
     return split(self, split_size, dim)
 
 
-@takes_tensors
+@native
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `chunks` parts along a dimension, or of fewer if they don't come out even.
 
@@ -214,7 +215,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-length // chunks), dim)
 
 
-@takes_tensors
+@native
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of parts along a dimension: a number of nearly equal ones, or cut at given indices."""
     shape = input._array.shape
@@ -240,6 +241,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(slice_dim(input, dim, start, end, 1) for start, end in pairwise(cuts))
 
 
+@native
 def tensor_split_method(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of parts along a dimension: a number of nearly equal ones, or cut at given indices."""
     return tensor_split(self, indices_or_sections, dim)
@@ -262,20 +264,20 @@ def _split_at(name: str, least: int, dim: int, input: Tensor, sections: Any) -> 
     return tensor_split(input, sections, dim)
 
 
-@takes_tensors
+@native
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts side by side: along dimension 1, or 0 for a vector."""
     dim = 0 if input._array.ndim == 1 else 1
     return _split_at("hsplit", 1, dim, input, indices_or_sections)
 
 
-@takes_tensors
+@native
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts one below the other."""
     return _split_at("vsplit", 2, 0, input, indices_or_sections)
 
 
-@takes_tensors
+@native
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of parts along dimension 2."""
     return _split_at("dsplit", 3, 2, input, indices_or_sections)
@@ -345,12 +347,14 @@ _unsafe_with_sizes = operation(
 )
 
 
+@native
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split`, for parts of which nobody else uses the memory: they may be changed in place."""
     found = _unsafe_split(tensor, int(split_size), dim)
     return found if isinstance(found, tuple) else (found,)
 
 
+@native
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, for parts of which nobody else uses the memory."""
     found = _unsafe_with_sizes(
@@ -359,7 +363,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
     return found if isinstance(found, tuple) else (found,)
 
 
-@takes_tensors
+@native
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As `chunk`, for parts of which nobody else uses the memory."""
     shape = input._array.shape

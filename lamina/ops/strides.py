@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, made_note, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
@@ -94,6 +95,7 @@ def _refuse_in_capture(input: Tensor) -> None:
         )
 
 
+@native
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view with any size and strides (in elements) of the tensor's memory.
 

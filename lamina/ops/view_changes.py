@@ -7,10 +7,12 @@ from typing import Any
 
 from lamina import errors
 from lamina.core import blame
+from lamina.core.arguments import native
 from lamina.core.blame.words import this_place
 from lamina.core.fast_moves import moving
 from lamina.core.inplace import rebase
 from lamina.core.modes import door, state
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import raw
 from lamina.core.positions import here
 from lamina.core.tangents import move_tangents
@@ -80,8 +82,11 @@ _t = _twin(permutation.t, "TBackward1")
 _strided = _twin(strides.strided_op, "AsStridedBackward1")
 
 
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+@takes_numpy_names
+def squeeze_(self: Tensor, dim: Any = None, **numpy_names: Any) -> Tensor:
     """Drop dimensions of size 1 in place."""
+    if numpy_names:
+        return again(squeeze_, numpy_names, self, dim)
     if dim is None:
         return become(self, _squeeze_all)
     if isinstance(dim, tuple | list):
@@ -89,8 +94,11 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return become(self, _squeeze_dim, dim)
 
 
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+@takes_numpy_names
+def unsqueeze_(self: Tensor, dim: int, **numpy_names: Any) -> Tensor:
     """Insert a dimension of size 1 in place."""
+    if numpy_names or dim is MISSING:
+        return again(unsqueeze_, numpy_names, self, dim)
     return become(self, _unsqueeze, dim)
 
 
@@ -194,6 +202,7 @@ _squeeze_dims_copy = _copying(
 )
 
 
+@native
 def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Any = None) -> Tensor:
     """As `view`, but a copy."""
     if dtype is not None:
@@ -201,16 +210,19 @@ def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Any = 
     return _view_copy(input, sizes_of((size,)), out=out)
 
 
+@native
 def permute_copy(input: Tensor, dims: Any, *, out: Any = None) -> Tensor:
     """As `permute`, but a copy."""
     return _permute_copy(input, sizes_of((dims,), "dims"), out=out)
 
 
+@native
 def expand_copy(input: Tensor, size: Any, *, implicit: bool = False, out: Any = None) -> Tensor:
     """As `expand`, but a copy."""
     return _expand_copy(input, sizes_of((size,)), out=out)
 
 
+@native
 def as_strided_copy(
     input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *, out: Any = None
 ) -> Tensor:
@@ -219,6 +231,7 @@ def as_strided_copy(
     return _as_strided_copy(input, *arguments, out=out)
 
 
+@native
 def squeeze_copy(input: Tensor, dim: Any = None, *, out: Any = None) -> Tensor:
     """As `squeeze`, but a copy."""
     if dim is None:
@@ -228,16 +241,19 @@ def squeeze_copy(input: Tensor, dim: Any = None, *, out: Any = None) -> Tensor:
     return _squeeze_dim_copy(input, dim, out=out)
 
 
+@native
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Any = None) -> Tensor:
     """As `narrow`, but a copy."""
     return memory.clone(windows.narrow(input, dim, start, length), out=out)
 
 
+@native
 def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...]:
     """As `unbind`, but copies."""
     return _copies(splitting.unbind(input, dim), out)
 
 
+@native
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Any, dim: int = 0, *, out: Any = None
 ) -> tuple[Tensor, ...]:

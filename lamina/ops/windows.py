@@ -12,6 +12,7 @@ from lamina.core.arguments import whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.fast_moves import moving
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
 from lamina.devices import backend_of, device_of
@@ -102,13 +103,16 @@ slice_dim = moving(
 )  # fmt: skip
 
 
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+@takes_numpy_names
+def narrow(input: Tensor, dim: int, start: Any, length: int, **numpy_names: Any) -> Tensor:
     """A view of `length` indices of a dimension, beginning at `start`.
 
     >>> import lamina
     >>> lamina.narrow(lamina.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
+    if numpy_names or length is MISSING:
+        return again(narrow, numpy_names, input, dim, start, length)
     shape = input._array.shape
     if not shape:
         raise errors.InvalidArgument(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import errors
+from lamina.core.arguments import native
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
@@ -261,6 +262,7 @@ index_fill_tensor = operation(
 )
 
 
+@native
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value written at some indices of a dimension."""
     chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
@@ -268,12 +270,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return found
 
 
+@native
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """In-place form of `index_fill`."""
     chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
     return apply_inplace(chosen.op, self, [self, dim, index, value])
 
 
+@native
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
     include_self: bool = True, out: Any = None,
@@ -286,6 +290,7 @@ def index_reduce(
     return found
 
 
+@native
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

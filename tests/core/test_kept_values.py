@@ -15,7 +15,8 @@ import lamina as torch
 from lamina.core.fast_nodes import PointwiseNode
 from lamina.core.fast_products import AffineNode
 from lamina.core.node import NOTHING, OutputEdge
-from lamina.core.op import Op, catalogue, is_written, parameters_of, traced
+from lamina.core.op import Op, catalogue, is_written, traced
+from lamina.core.parameters import parameters_of
 from lamina.core.samples import Make
 from lamina.core.saved import KeptResult
 from lamina.core.tensor import Tensor
