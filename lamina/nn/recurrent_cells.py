@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from lamina.core.op import traced
 from lamina.core.tensor import Tensor
@@ -119,8 +119,10 @@ class RNNCell(RNNCellBase):
         return text + f", nonlinearity={self.nonlinearity}"
 
 
-class GRUCell(RNNCellBase):
-    """One step of `GRU`; arguments as for `RNNCell`, without `nonlinearity`."""
+class _GatedCell(RNNCellBase):
+    """A cell whose gates are of a fixed number, and whose activations are no setting."""
+
+    _gates: ClassVar[int]
 
     def __init__(
         self,
@@ -130,25 +132,23 @@ class GRUCell(RNNCellBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class GRUCell(_GatedCell):
+    """One step of `GRU`; arguments as for `RNNCell`, without `nonlinearity`."""
+
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
         return self._next("GRU", input, None if hx is None else (hx,))[0]
 
 
-class LSTMCell(RNNCellBase):
+class LSTMCell(_GatedCell):
     """One step of `LSTM`; arguments as for `RNNCell`, without `nonlinearity`."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _gates = 4
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, ...]:
         """Return the next `(h, c)`."""

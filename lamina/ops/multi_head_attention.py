@@ -127,10 +127,22 @@ def _heads(x: Any, count: int, heads: int, size: int) -> Any:
     return x.reshape(x.shape[0], count * heads, size).transpose(0, 1)
 
 
+def _with_zeros(x: Any) -> Any:
+    """Keys or values of each head with one more, of zeros."""
+    zero = np.zeros_like(x._array, shape=(x.shape[0], 1, x.shape[2]))
+    return cat([x, wrap(zero, None)], dim=1)
+
+
+def _by_sample(weights: Any, count: int, heads: int, is_averaged: bool) -> Any:
+    """(N * heads, L, S) as (N, heads, L, S), or the mean over the heads."""
+    weights = weights.view(count, heads, *weights.shape[1:])
+    return weights.mean(1) if is_averaged else weights
+
+
 def _grown(mask: Any, by: int) -> Any:
     """A mask with room for more keys, which all take part."""
-    if mask is None:
-        return None
+    if mask is None or by == 0:
+        return mask
     array = mask._array
     more = np.zeros_like(array, shape=(*array.shape[:-1], by))
     return wrap(np.concatenate([array, more], axis=-1), None)
@@ -217,26 +229,24 @@ def multi_head_attention_forward(
     length, count, size = query.shape
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, in_proj_weight, separate, in_proj_bias)
+    more_keys = int(add_zero_attn)
     if bias_k is not None and bias_v is not None:
         k, v = cat([k, bias_k.repeat(1, count, 1)]), cat([v, bias_v.repeat(1, count, 1)])
-        attn_mask, padding = _grown(attn_mask, 1), _grown(padding, 1)
+        more_keys += 1
     width = size // num_heads
     q = _heads(q, count, num_heads, width)
     k = _heads(k, count, num_heads, width) if static_k is None else static_k
     v = _heads(v, count, num_heads, width) if static_v is None else static_v
     if add_zero_attn:
-        zero = wrap(np.zeros_like(k._array, shape=(count * num_heads, 1, width)), None)
-        k, v = cat([k, zero], dim=1), cat([v, zero], dim=1)
-        attn_mask, padding = _grown(attn_mask, 1), _grown(padding, 1)
+        k, v = _with_zeros(k), _with_zeros(v)
+    attn_mask, padding = _grown(attn_mask, more_keys), _grown(padding, more_keys)
     mask = _merged(attn_mask, padding, count, num_heads, k.shape[1])
     drop = dropout_p if training else 0.0
     made, weights = _averaged(q, k, v, mask, drop, need_weights, is_causal)
-    made = linear(
-        made.transpose(0, 1).reshape(length * count, size), out_proj_weight, out_proj_bias
-    ).view(length, count, size)
+    rows = made.transpose(0, 1).reshape(length * count, size)
+    made = linear(rows, out_proj_weight, out_proj_bias).view(length, count, size)
     if weights is not None:
-        weights = weights.view(count, num_heads, length, k.shape[1])
-        weights = weights.mean(1) if average_attn_weights else weights
+        weights = _by_sample(weights, count, num_heads, average_attn_weights)
         weights = weights if batched else weights.squeeze(0)
     return made if batched else made.squeeze(1), weights
 
