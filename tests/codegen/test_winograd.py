@@ -23,7 +23,7 @@ if not products.has_tiles("f"):
     pytest.skip("other machines convolve directly", allow_module_level=True)
 
 LEAST = [
-    (winograd, "LEAST_CHANNELS"),
+    *((winograd, f"LEAST_{name}") for name in ("CHANNELS", "RESULTS", "FILLED")),
     *((winograd_weights, f"LEAST_{name}") for name in ("CHANNELS", "KERNELS", "SQUARES")),
 ]
 EVERYWHERE, NOWHERE = dict.fromkeys(LEAST, 0), dict.fromkeys(LEAST, 1 << 60)
@@ -207,6 +207,16 @@ def test_a_compiled_convolution_gives_the_same_bits():
         run = compiled(lambda x, w: kernels.convolve(x, w, None, geometry), x, w, native=True)
         (made,) = run(x, w)
         assert np.array_equal(made, kernels.convolve(x, w, None, geometry))
+
+
+@pytest.mark.parametrize("sizes", [(2, 64, 64, (1, 40)), (9, 64, 64, (1, 1)), (1, 8, 64, (9, 9))])
+def test_what_gains_nothing_is_convolved_directly(sizes):
+    arguments = arrays(*sizes, (1, 1))
+    made = results(*arguments, (1, 1))
+    with having(NOWHERE):
+        expected = results(*arguments, (1, 1))
+    for actual, direct in zip(made, expected, strict=True):
+        assert np.array_equal(actual, direct)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ A 3 x 3 kernel takes 2.25 times fewer multiplications so (see `tasks.winograd_sq
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -22,6 +23,10 @@ from lamina.codegen.llvm import threads
 LEAST_CHANNELS: Final = 16
 """Channels, before and after, from which on transforms are little enough of the work."""
 
+LEAST_RESULTS: Final = 48
+LEAST_FILLED: Final = 2.125
+"""Results, and results for each square of at most four, from which on transforms are worth it."""
+
 MOST_KERNELS: Final = 1 << 20
 """Kernels of a convolution whose transforms, 67 MB, may be kept meanwhile."""
 
@@ -29,18 +34,21 @@ TOGETHER: Final = 2048
 """Squares of small images that are done together: few lanes are idle, and tables are small."""
 
 
-def is_minimal(shapes: Shapes) -> bool:
-    """Whether a convolution has the form that the tasks are made for.
+def is_minimal(batch: int, shapes: Shapes) -> bool:
+    """Whether a convolution has the form that the tasks are made for, and images large enough.
 
     Results of float64 would gain less, and other machines have not been measured. (With vectors of
     32 bytes it takes 0.6 to 0.8 of the direct way's time too.)
     """
+    results = batch * math.prod(shapes.result)
+    squares = batch * math.prod(-(-size // 2) for size in shapes.result)
     return (
         shapes.char == "f"
         and shapes.kernel == (3, 3)
         and shapes.stride == shapes.dilation == (1, 1)
         and shapes.groups == 1
         and shapes.channels * shapes.outputs <= MOST_KERNELS
+        and results >= max(LEAST_RESULTS, LEAST_FILLED * squares)
         and has_tiles(shapes.char)
     )
 
@@ -127,7 +135,7 @@ def convolve_by_winograd(source: Any, weight: Any, bias: Any, result: Any, shape
     """
     char, item, lanes = shapes.char, source.itemsize, lanes_of(shapes.char)
     least = LEAST_CHANNELS if lanes >= 16 else 2 * LEAST_CHANNELS
-    if not is_minimal(shapes) or min(shapes.channels, shapes.outputs) < least:
+    if not is_minimal(source.shape[0], shapes) or min(shapes.channels, shapes.outputs) < least:
         return False
     vector, workers, most = lanes * item, threads.capacity(), heights_of()[0]
     low = tuple(2 - p if shapes.transposed else p for p in shapes.padding)

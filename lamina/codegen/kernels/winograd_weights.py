@@ -107,7 +107,7 @@ def weigh_by_winograd(source: Any, gradient: Any, result: Any, shapes: Shapes) -
     channels, outputs = shapes.channels, shapes.outputs
     if min(channels, outputs) < LEAST_CHANNELS or channels * outputs < LEAST_KERNELS:
         return False
-    if not is_minimal(shapes):
+    if not is_minimal(source.shape[0], shapes):
         return False
     layout = _layout(source.shape[0], shapes)
     if layout.slots > 1 and layout.rows * layout.across < LEAST_SQUARES:
