@@ -20,6 +20,7 @@ class Library:
     """
 
     def __init__(self, functions: Sequence[Function]) -> None:
+        pool()  # of which tasks call functions
         self._machine = Machine(module(functions))
         self._addresses = {each.name: self._machine.address_of(each.name) for each in functions}
 

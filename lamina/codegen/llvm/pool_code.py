@@ -32,6 +32,9 @@ HAS_THREADS: Final = sys.platform != "win32"
 """Whether workers can be started and parked: by POSIX threads. Elsewhere the caller works alone."""
 
 PARALLEL: Final = "lamina_parallel"
+YIELD: Final = "lamina_yield"
+"""Lets others have the core, where a system has such a call: for tasks whose threads wait."""
+
 DECLARATION: Final = f"void @{PARALLEL}(ptr, ptr, i64, i64)"
 
 # Fields of the pool's state, in units of 64 bytes, so that each has a cache line of its own.
@@ -243,6 +246,19 @@ done:
 }}
 """
 
+_YIELD: Final = f"""
+define void @{YIELD}() #0 {{
+  %yielded = call i32 @sched_yield()
+  ret void
+}}
+"""
+
+_NO_YIELD: Final = f"""
+define void @{YIELD}() #0 {{
+  ret void
+}}
+"""
+
 _CLOCK: Final = """
 define i64 @lamina_now() #0 {
 entry:
@@ -332,9 +348,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 def text() -> str:
     """The pool as LLVM reads it."""
     if not HAS_THREADS:
-        return _ALONE
+        return _ALONE + _NO_YIELD
     clock = _CLOCK.replace("MONOTONIC", str(getattr(time, "CLOCK_MONOTONIC", 1)))
     places = _PLACES if sys.platform == "linux" else _NO_PLACES
     for name in ("processor", "threads", "started"):
         places = places.replace(name.upper(), _field(name))
-    return _DECLARED + clock + places + _WORKER + _PARALLEL
+    return _DECLARED + clock + _YIELD + places + _WORKER + _PARALLEL

@@ -22,7 +22,7 @@ import signal
 from typing import Any, final
 
 from lamina.codegen.llvm import machine, pool_code
-from lamina.codegen.llvm.pool_code import FIELDS, PARALLEL
+from lamina.codegen.llvm.pool_code import FIELDS, PARALLEL, YIELD
 from lamina.devices.thread_count import capacity, get_num_threads, whenever_set
 
 
@@ -46,7 +46,8 @@ class Pool:
         )
         self._given: list[Any] = []
         self._threads = (ctypes.c_void_p * max(size, 1))()
-        machine.add_symbol(PARALLEL, self._code.address_of(PARALLEL))
+        for name in (PARALLEL, YIELD):
+            machine.add_symbol(name, self._code.address_of(name))
         self._clear()
         whenever_set(self._unready)
         if hasattr(os, "register_at_fork"):

@@ -12,6 +12,7 @@ from typing import Final
 
 from lamina.codegen.kernels.tasks.routines import Address, Routine, Variable
 from lamina.codegen.llvm.ir import Lanes
+from lamina.codegen.llvm.pool_code import YIELD
 
 APART: Final = 64
 """Bytes from one counter to the next: each has a line of memory of its own."""
@@ -58,7 +59,7 @@ def _taken(routine: Routine, counter: Address, step: Lanes) -> Lanes:
 def _wait(routine: Routine, finished: Address, count: Lanes) -> None:
     """Wait until so many parts are finished."""
     function = routine.function
-    function.declare("i32 @sched_yield()")
+    function.declare(f"void @{YIELD}()")
     turns = Variable(routine.number(0))
     look, linger, done = (function.fresh(hint) for hint in ("look", "linger", "met"))
     function.line(f"br label %{look}")
@@ -69,6 +70,6 @@ def _wait(routine: Routine, finished: Address, count: Lanes) -> None:
     function.label(linger)
     turns.set(turns.get() + 1)
     with routine.when(turns.get().compare("sgt", LINGER)):
-        function.give("call i32 @sched_yield()")
+        function.line(f"call void @{YIELD}()")
     function.line(f"br label %{look}")
     function.label(done)
