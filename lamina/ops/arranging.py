@@ -116,14 +116,16 @@ roll_op = moving(
 )  # fmt: skip
 
 
-@native
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+@takes_numpy_names
+def roll(input: Tensor, shifts: Any, dims: Any = (), **numpy_names: Any) -> Tensor:
     """A copy with elements shifted along dimensions; what leaves at one end comes in at the other.
 
     >>> import lamina
     >>> lamina.roll(lamina.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
+    if numpy_names or shifts is MISSING:
+        return again(roll, numpy_names, input, shifts, dims)
     dims = () if dims is None else dims
     return roll_op(input, sizes_of((shifts,), "shifts"), sizes_of((dims,), "dims"))
 

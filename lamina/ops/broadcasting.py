@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtypes, errors
-from lamina.core.arguments import native, takes_tensors
+from lamina.core.arguments import takes_tensors
 from lamina.core.blame.words import dims as listed
 from lamina.core.blame.words import legacy_type, made_note, this_place
 from lamina.core.fast_moves import moving
@@ -90,8 +90,8 @@ expanded = moving(
 )  # fmt: skip
 
 
-@native
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+@takes_numpy_names
+def broadcast_to(input: Tensor, size: Any, **numpy_names: Any) -> Tensor:
     """A view that repeats elements along dimensions of size 1 and new leading ones.
 
     >>> import lamina
@@ -99,6 +99,8 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
+    if numpy_names or size is MISSING:
+        return again(broadcast_to, numpy_names, input, size)
     return expanded(input, size if size.__class__ is tuple else sizes_of((size,)))
 
 

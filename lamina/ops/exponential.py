@@ -12,6 +12,7 @@ from lamina.codegen.vectorized import vectorized
 from lamina.core.arguments import native
 from lamina.core.call import operation
 from lamina.core.fast import binary, unary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import TO_FLOAT
 from lamina.core.samples import Make, Sample, binary_samples, sample, unary_samples
 from lamina.core.tensor import Tensor
@@ -168,9 +169,11 @@ def _xlogy_for(input: Any, other: Any) -> Any:
     return _xlogy_tensors if isinstance(other, Tensor) else _xlogy_with_number
 
 
-@native
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+@takes_numpy_names
+def xlogy(input: Any, other: Any, *, out: Any = None, **numpy_names: Any) -> Any:
     r"""$x \log y$ of each pair of elements; 0 where $x$ is 0. Either may be a number."""
+    if numpy_names or other is MISSING:
+        return again(xlogy, numpy_names, input, other, out)
     chosen = _xlogy_for(input, other)
     return chosen(input, other) if out is None else chosen(input, other, out=out)
 

@@ -135,9 +135,11 @@ def permute_method(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     return permuted(self, sizes_of(given(dims, named, "dims"), "dims"))
 
 
-@native
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+@takes_numpy_names
+def movedim(input: Tensor, source: Any, destination: Any, **numpy_names: Any) -> Tensor:
     """A view with some dimensions moved to new places; the others keep their order."""
+    if numpy_names or destination is MISSING:
+        return again(movedim, numpy_names, input, source, destination)
     sources = (source,) if isinstance(source, int) else tuple(source)
     targets = (destination,) if isinstance(destination, int) else tuple(destination)
     ndim = input._array.ndim
@@ -163,9 +165,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permuted(input, tuple(order))
 
 
-@native
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+@takes_numpy_names
+def moveaxis(input: Tensor, source: Any, destination: Any, **numpy_names: Any) -> Tensor:
     """A view with some dimensions moved: `movedim` under NumPy's name."""
+    if numpy_names or destination is MISSING:
+        return again(moveaxis, numpy_names, input, source, destination)
     return movedim(input, source, destination)
 
 

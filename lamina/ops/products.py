@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina.core.arguments import native
 from lamina.core.call import operation, run
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import PROMOTE, traced
 from lamina.core.samples import sample
 from lamina.core.warning import warn
@@ -48,23 +49,27 @@ def ger(input: Any, vec2: Any, *, out: Any = None) -> Any:
     return outer(input, vec2, out=out)
 
 
-@native
-def trace(input: Any) -> Any:
+@takes_numpy_names
+def trace(input: Any, **numpy_names: Any) -> Any:
     r"""The sum of a matrix's diagonal elements: $\sum_i x_{i i}$."""
+    if numpy_names or input is MISSING:
+        return again(trace, numpy_names, input)
     check_tensors("trace", ("input", input))
     if input.ndim != 2:
         raise refuse(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return traces(input)
 
 
-@native
-def kron(input: Any, other: Any, *, out: Any = None) -> Any:
+@takes_numpy_names
+def kron(input: Any, other: Any, *, out: Any = None, **numpy_names: Any) -> Any:
     """The Kronecker product: each element of `input` times all of `other`.
 
     >>> import lamina
     >>> lamina.kron(lamina.tensor([1, 10]), lamina.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
+    if numpy_names or other is MISSING:
+        return again(kron, numpy_names, input, other, out)
     check_tensors("kron", ("input", input), ("other", other))
     count = max(input.ndim, other.ndim)
     first = (1,) * (count - input.ndim) + tuple(input.shape)

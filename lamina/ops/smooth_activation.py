@@ -12,6 +12,7 @@ from lamina.codegen.vectorized import vectorized
 from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
 from lamina.core.fast import unary
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import KEEP, traced
 from lamina.core.samples import Make, Sample, sample
 from lamina.ops.choices import change_by
@@ -81,9 +82,11 @@ _gelu_op = operation(
 )
 
 
-@native
-def gelu(input: Any, approximate: str = "none") -> Any:
+@takes_numpy_names
+def gelu(input: Any, approximate: str = "none", **numpy_names: Any) -> Any:
     r"""Each element times the share of a normal distribution below it: $x \Phi(x)$."""
+    if numpy_names or input is MISSING:
+        return again(gelu, numpy_names, input, approximate)
     return _gelu_op(input, approximate=approximate)
 
 
@@ -160,9 +163,11 @@ _softplus_op = operation(
 )
 
 
-@native
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+@takes_numpy_names
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0, **numpy_names: Any) -> Any:
     r"""$\log(1 + e^{\beta x}) / \beta$ of each element; $x$ itself where $\beta x$ is large."""
+    if numpy_names or input is MISSING:
+        return again(softplus, numpy_names, input, beta, threshold)
     return _softplus_op(input, beta, threshold)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lamina.core.arguments import native
 from lamina.core.call import operation
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import Joint, traced
 from lamina.core.samples import sample
 from lamina.ops.axes import rows_first
@@ -162,9 +163,11 @@ linalg_det = operation(
 )
 
 
-@native
-def det(input: Any) -> Any:
+@takes_numpy_names
+def det(input: Any, **numpy_names: Any) -> Any:
     """The determinant of each matrix: `linalg.det`."""
+    if numpy_names or input is MISSING:
+        return again(det, numpy_names, input)
     return linalg_det(input)
 
 

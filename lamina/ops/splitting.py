@@ -13,6 +13,7 @@ from lamina.core import blame
 from lamina.core.arguments import native, whole_numbers
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import LINEAR, offer, raw, traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -162,9 +163,13 @@ _with_sizes = operation(
 )
 
 
-@native
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@takes_numpy_names
+def split_with_sizes(
+    input: Tensor, split_sizes: Any, dim: int = 0, **numpy_names: Any
+) -> tuple[Tensor, ...]:
     """Views of parts of the given sizes along a dimension."""
+    if numpy_names or split_sizes is MISSING:
+        return again(split_with_sizes, numpy_names, input, split_sizes, dim)
     found: tuple[Tensor, ...] = _with_sizes(
         input, whole_numbers("split_with_sizes", "split_sizes", split_sizes), dim
     )

@@ -11,6 +11,7 @@ from lamina.core.arguments import native
 from lamina.core.blame.words import dims, this_place
 from lamina.core.call import operation
 from lamina.core.inplace import apply_inplace
+from lamina.core.numpy_names import MISSING, again, takes_numpy_names
 from lamina.core.op import traced
 from lamina.core.samples import sample
 from lamina.core.tensor import Tensor
@@ -262,9 +263,11 @@ index_fill_tensor = operation(
 )
 
 
-@native
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+@takes_numpy_names
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, **numpy_names: Any) -> Tensor:
     """A copy with one value written at some indices of a dimension."""
+    if numpy_names or value is MISSING:
+        return again(index_fill, numpy_names, input, dim, index, value)
     chosen = fill_choice("index_fill_", value, index_fill_number, index_fill_tensor)
     found: Tensor = chosen(input, dim, index, value)
     return found
