@@ -114,7 +114,7 @@ class Product:
         function.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
 
     def write_own(self, function: Function, address: Callable[..., str], scratch: str) -> None:
-        """All of it, by our kernels, which pack the factors into memory from `scratch` on."""
+        """All of it, by our kernels; what they pack of the factors goes to `scratch`."""
         assert self.plan is not None
         places = dict(zip(PLACES, (*self.places(address), scratch), strict=True))
         names = self.plan.names
