@@ -7,13 +7,15 @@ from typing import Any
 from lamina import errors
 from lamina.core.arguments import native, takes_tensors
 from lamina.core.call import operation
+from lamina.core.modes import state as modes
 from lamina.core.samples import sample
 from lamina.ops.halves import in_float
-from lamina.ops.planes import from_planes
 from lamina.ops.pooling_means import means_in, spread_means
 from lamina.ops.pooling_windows import (
+    LEAST_WORK,
     Windows,
     check_room,
+    maximum_and_position,
     maximum_in,
     position_of_maximum,
     windows_of,
@@ -30,8 +32,7 @@ def _max_pool(input: Any, windows: Windows) -> Any:
 
 
 def _max_pool_with_indices(input: Any, windows: Windows) -> tuple[Any, Any]:
-    indices = position_of_maximum(input, windows)
-    return from_planes(input, indices, len(windows.size)), indices
+    return maximum_and_position(input, windows)
 
 
 def _max_pool_positions(array: Any, windows: Windows) -> Any:
@@ -102,8 +103,20 @@ def _max_pooled(
 ) -> Any:  # fmt: skip
     windows = windows_of(caller, rank, kernel_size, stride, padding, dilation, ceil_mode)
     check_room(caller, input._array.shape, windows)
+    return _found(rank, input, windows, return_indices)
+
+
+def _found(rank: int, input: Any, windows: Windows, return_indices: bool) -> Any:
+    """The largest elements, and their places if they are asked for.
+
+    Where a gradient may be, machine code finds the places with the elements, and they are kept.
+    """
     plain, indexed = _MAX_POOLS[rank]
-    return indexed(input, windows) if return_indices else plain(input, windows)
+    if return_indices:
+        return indexed(input, windows)
+    if input._requires_grad and modes.grad_enabled and input._array.size >= LEAST_WORK:
+        return indexed(input, windows)[0]
+    return plain(input, windows)
 
 
 def _as_line(windows: Windows) -> Windows:
@@ -139,8 +152,7 @@ def max_pool1d(
     """
     windows = windows_of("max_pool1d", 1, kernel_size, stride, padding, dilation, ceil_mode)
     check_room("max_pool1d", input._array.shape, windows)
-    plain, indexed = _MAX_POOLS[2]
-    found = (indexed if return_indices else plain)(input.unsqueeze(-2), _as_line(windows))
+    found = _found(2, input.unsqueeze(-2), _as_line(windows), return_indices)
     if return_indices:
         return found[0].squeeze(-2), found[1].squeeze(-2)
     return found.squeeze(-2)

@@ -58,9 +58,7 @@ def means_in(array: Any, windows: Windows, include_pad: bool, divisor: int | Non
     sizes = array.shape[array.ndim - len(windows.size) :]
     divisor = _divisor(array, windows, sizes, include_pad, divisor)
     if serves(array.size, LEAST_WORK, array):
-        counts = windows.counts(sizes)
-        divisors = np.broadcast_to(np.asarray(divisor, array.dtype), counts)
-        return native_pooling.means(array, for_native(windows, counts), divisors)
+        return native_pooling.means(array, for_native(windows, windows.counts(sizes)), divisor)
     return _divided(sums_in(array, windows), divisor)
 
 

@@ -17,6 +17,7 @@ from lamina.devices.array_functions import array_function
 from lamina.devices.layouts import fresh
 from lamina.ops.axes import rows_first
 from lamina.ops.constants import constant_like
+from lamina.ops.planes import from_planes
 
 if TYPE_CHECKING:
     from lamina.codegen.kernels import pooling as native_pooling
@@ -141,7 +142,7 @@ def maximum_in(array: Any, windows: Windows) -> Any:
     counts = windows.counts(sizes)
     if serves(array.size, LEAST_WORK, array):
         places = _places(windows, sizes, counts)
-        return native_pooling.largest(array, for_native(windows, counts), places, False)
+        return native_pooling.largest(array, for_native(windows, counts), places, True, False)[0]
     return _folded(np.maximum, padded(array, windows.widths(sizes), lowest(array)), windows, counts)
 
 
@@ -164,13 +165,28 @@ def position_of_maximum(array: Any, windows: Windows) -> Any:
     counts = windows.counts(sizes)
     if serves(array.size, LEAST_WORK, array):
         places = _places(windows, sizes, counts)
-        return native_pooling.largest(array, for_native(windows, counts), places, True)
+        return native_pooling.largest(array, for_native(windows, counts), places, False, True)[1]
     widths = windows.widths(sizes)
     choice = None if widths else _first_largest(array, windows, counts)
     if choice is None:
         choice = _choice(padded(array, widths, lowest(array)), windows, counts)
     starts, steps = _flat_places(windows, sizes, counts)
     return constant_like(array, starts) + constant_like(array, steps)[choice]
+
+
+@array_function(
+    lambda array, windows: (windowed(None)(array, windows), windowed(np.int64)(array, windows))
+)
+def maximum_and_position(array: Any, windows: Windows) -> tuple[Any, Any]:
+    """Both: machine code finds them together."""
+    rank = len(windows.size)
+    if serves(array.size, LEAST_WORK, array):
+        sizes = array.shape[array.ndim - rank :]
+        counts = windows.counts(sizes)
+        places = _places(windows, sizes, counts)
+        return native_pooling.largest(array, for_native(windows, counts), places, True, True)
+    positions = position_of_maximum(array, windows)
+    return from_planes(array, positions, rank), positions
 
 
 def _first_largest(array: Any, windows: Windows, counts: tuple[int, ...]) -> Any:

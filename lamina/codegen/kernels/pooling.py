@@ -27,8 +27,10 @@ class Windows(NamedTuple):
     counts: tuple[int, ...]
 
 
-class Places(NamedTuple):
-    """Where elements are in a flattened plane.
+@final
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where elements are in a flattened plane. What is made of them is remembered by the object.
 
     Attributes:
         starts: Where each window starts.
@@ -80,56 +82,83 @@ def _lanes(values: Any, strips: Table, item: int, lanes: int, kind: Any) -> Any:
     return np.ascontiguousarray(values[at].astype(kind))
 
 
-def _run(name: str, array: Any, windows: Windows, fill: Any, table: dict[str, int]) -> None:
-    shapes = _shapes(array, windows)
-    char, item, plan = shapes.char, array.itemsize, _plan(shapes)
-    per_worker = rounded((plan.planes.size + lanes_of(char)) * item) + 64
+@functools.lru_cache(256)
+def _constant_fields(shapes: Shapes, fill: float) -> dict[str, int]:
+    """What the tasks find in their table for all arrays of the same shapes."""
+    plan, item = _plan(shapes), np.dtype(shapes.char).itemsize
     bits = np.zeros(8, np.uint8)
-    bits[:item] = np.frombuffer(np.array(fill, array.dtype).tobytes(), np.uint8)
+    bits[:item] = np.frombuffer(np.array(fill, shapes.char).tobytes(), np.uint8)
+    return {
+        **dict.fromkeys(tasks.POOL_FIELDS, 0), "fill": int(bits.view(np.int64)[0]),
+        "scratch_step": rounded((plan.planes.size + lanes_of(shapes.char)) * item) + 64,
+        "offsets": plan.offsets.ctypes.data, "count": len(plan.offsets),
+        "strips": plan.strips.ctypes.data, "strip_count": len(plan.strips),
+        "result_plane": math.prod(shapes.result) * item,
+    }  # fmt: skip
+
+
+def _run(name: str, array: Any, shapes: Shapes, fill: float, table: dict[str, int]) -> None:
+    plan, constant = _plan(shapes), _constant_fields(shapes, fill)
     pieces = array.shape[0] * array.shape[1]
-    with scratch(threads.capacity() * per_worker) as memory:
-        complete = {
-            **dict.fromkeys(tasks.POOL_FIELDS, 0), **table,
-            **source_fields(array, shapes, plan.planes, plan.entries),
-            "fill": int(bits.view(np.int64)[0]), "scratch": memory, "scratch_step": per_worker,
-            "offsets": plan.offsets.ctypes.data, "count": len(plan.offsets),
-            "strips": plan.strips.ctypes.data, "strip_count": len(plan.strips),
-            "result_plane": math.prod(windows.counts) * item,
-        }  # fmt: skip
-        address = ("pooling", name, char)
+    with scratch(threads.capacity() * constant["scratch_step"]) as memory:
+        complete = constant | table | source_fields(array, shapes, plan.planes, plan.entries)
+        complete["scratch"] = memory
+        address = ("pooling", name, shapes.char)
         run(address, complete, tasks.POOL_FIELDS, pieces, max(pieces // 64, 1))
 
 
-def largest(array: Any, windows: Windows, places: Places, wants_indices: bool) -> Any:
-    """The largest element of each window, or its index in the flattened plane."""
+@functools.lru_cache(256)
+def _place_tables(shapes: Shapes, places: Places) -> tuple[Table, Table]:
+    """Where strips start in a plane, and how far the first element inside is for each lane."""
+    strips, item = _plan(shapes).strips, np.dtype(shapes.char).itemsize
+    starts = np.ascontiguousarray(places.starts[strips[:, 1] // item])
+    return starts, _lanes(places.firsts, strips, item, lanes_of(shapes.char), np.int32)
+
+
+def largest(
+    array: Any, windows: Windows, places: Places, wants_values: bool, wants_indices: bool
+) -> tuple[Any, Any]:
+    """The largest element of each window, its index in the flattened plane, or both; else None."""
     rank = len(windows.size)
     shape = (*array.shape[: array.ndim - rank], *windows.counts)
-    result = np.empty(shape, np.int64 if wants_indices else array.dtype)
+    values = np.empty(shape, array.dtype) if wants_values else None
+    indices = np.empty(shape, np.int64) if wants_indices else None
     planes = _as_planes(array, rank)
-    item = array.itemsize
-    strips = _plan(_shapes(planes, windows)).strips
-    starts = np.ascontiguousarray(places.starts[strips[:, 1] // item])
-    firsts = _lanes(places.firsts, strips, item, lanes_of(array.dtype.char), np.int32)
+    shapes = _shapes(planes, windows)
+    starts, firsts = _place_tables(shapes, places)
     table = {
         "starts": starts.ctypes.data, "steps": places.steps.ctypes.data,
         "firsts": firsts.ctypes.data, "index_step": windows.stride[-1],
-        "indices" if wants_indices else "result": result.ctypes.data,
+        "result": 0 if values is None else values.ctypes.data,
+        "indices": 0 if indices is None else indices.ctypes.data,
     }  # fmt: skip
-    _run("pool_largest", planes, windows, -math.inf, table)
-    return result
+    _run("pool_largest", planes, shapes, -math.inf, table)
+    return values, indices
 
 
-def means(array: Any, windows: Windows, divisors: Any) -> Any:
-    """The sum of each window, divided by a number for each."""
+@functools.lru_cache(256)
+def _same_divisors(shapes: Shapes, divisor: float) -> Table:
+    return _divisors(shapes, np.full(math.prod(shapes.result), divisor))
+
+
+def _divisors(shapes: Shapes, divisors: Any) -> Table:
+    strips, kind = _plan(shapes).strips, np.dtype(shapes.char)
+    return _lanes(divisors.reshape(-1), strips, kind.itemsize, lanes_of(shapes.char), kind)
+
+
+def means(array: Any, windows: Windows, divisor: Any) -> Any:
+    """The sum of each window, divided by a number, or by one for each window."""
     rank = len(windows.size)
     shape = (*array.shape[: array.ndim - rank], *windows.counts)
     result = np.empty(shape, array.dtype)
     planes = _as_planes(array, rank)
-    strips = _plan(_shapes(planes, windows)).strips
-    lanes = lanes_of(array.dtype.char)
-    of_lanes = _lanes(divisors.reshape(-1), strips, array.itemsize, lanes, array.dtype)
+    shapes = _shapes(planes, windows)
+    if isinstance(divisor, np.ndarray):
+        of_lanes = _divisors(shapes, np.broadcast_to(divisor, windows.counts))
+    else:
+        of_lanes = _same_divisors(shapes, divisor)
     table = {"result": result.ctypes.data, "divisors": of_lanes.ctypes.data}
-    _run("pool_mean", planes, windows, 0, table)
+    _run("pool_mean", planes, shapes, 0, table)
     return result
 
 
