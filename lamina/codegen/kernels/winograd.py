@@ -38,7 +38,7 @@ def is_minimal(batch: int, shapes: Shapes) -> bool:
     """Whether a convolution has the form that the tasks are made for, and images large enough.
 
     Results of float64 would gain less, and other machines have not been measured. (With vectors of
-    32 bytes it takes 0.6 to 0.8 of the direct way's time too.)
+    32 bytes it takes 0.5 to 0.8 of the direct way's time too.)
     """
     results = batch * math.prod(shapes.result)
     squares = batch * math.prod(-(-size // 2) for size in shapes.result)
