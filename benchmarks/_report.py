@@ -29,14 +29,21 @@ def versions() -> str:
 
 
 def best_seconds(
-    functions: Sequence[Callable[[], object]], calls: int, rounds: int = 15
+    functions: Sequence[Callable[[], object]], calls: int, rounds: int = 15, pause: float = 0.0
 ) -> list[float]:
-    """The best time of a call of each function. Rounds are interleaved: slow drift cancels."""
+    """The best time of a call of each function. Rounds are interleaved: slow drift cancels.
+
+    Before each turn there may be a pause of some seconds, and a call that does not count: another
+    library's threads look out for work for a while, on cores that they do not need any more.
+    """
     best = [float("inf")] * len(functions)
     for function in functions:
         function()
     for _ in range(rounds):
         for index, function in enumerate(functions):
+            if pause:
+                time.sleep(pause)
+                function()
             started = time.perf_counter()
             for _ in range(calls):
                 function()

@@ -11,6 +11,7 @@ from _report import best_seconds, has_torch, note, print_table
 
 SIZE = 1 << 20
 THREADS = 2
+PAUSE = 0.01
 USUAL = (-4.0, 4.0)
 INNER = (-0.95, 0.95)
 POSITIVE = (0.1, 4.0)
@@ -57,7 +58,8 @@ def main() -> None:
         cells = []
         for kind in ("float32", "float64"):
             ways = [(modules[0], False), (modules[0], True), *((m, False) for m in modules[1:])]
-            times = best_seconds([calls(name, kind, *way) for way in ways], calls=1, rounds=9)
+            functions = [calls(name, kind, *way) for way in ways]
+            times = best_seconds(functions, calls=2, rounds=9, pause=PAUSE)
             cells += [f"{1e3 * seconds:.2f}" for seconds in times]
             cells += [f"{seconds / times[2]:.2f}" for seconds in times[:2] if len(times) > 2]
         rows.append([name, *cells])
