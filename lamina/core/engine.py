@@ -193,7 +193,7 @@ def _run_plain(roots: list[Any], arrays: list[Any], retain_graph: bool, place: A
                     else:
                         entry[1] = total = entry[1] + gradient
                         entry[2] = total.__class__ is ndarray
-                elif edge.__class__ is OutputEdge or edge.__class__ is Tensor or edge in pending:
+                elif edge.__class__ is OutputEdge or isinstance(edge, Tensor) or edge in pending:
                     _deliver(edge, gradient, pending, leaves, owned, heap)
                 elif following is None:
                     following, carried = edge, gradient

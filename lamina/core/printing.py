@@ -296,7 +296,9 @@ def tensor_repr(
     if is_captured:
         suffixes.append("captured")
     text = _append_suffixes(f"{class_name}({values}", suffixes, indent) + ")"
-    return f"Parameter containing:\n{text}" if is_parameter else text
+    if not is_parameter:
+        return text
+    return "Parameter containing:\n" + (text if class_name == "tensor" else f"Parameter({text})")
 
 
 def _names_size(shape: tuple[int, ...], is_meta: bool) -> bool:

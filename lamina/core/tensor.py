@@ -255,21 +255,21 @@ class Tensor(ArrayFacts):
         note_change_through_data(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self._node is not None:
-            raise blame.deepcopy_of_non_leaf(self, "pickle")
+        # The values travel and the history stays: what comes out is a leaf, as in PyTorch.
         blame.check_has_values(self, "pickle")
         array = backend_of(self.device).to_host(self._array)
         state_of = {
             key: value for key, value in self.__dict__.items() if key not in records.PRIVATE
         }
-        return _rebuild, (array, self.dtype, str(self.device), self._requires_grad, state_of)
+        facts = array, self.dtype, str(self.device), self._requires_grad, state_of
+        return _rebuild, facts if type(self) is Tensor else (*facts, type(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
             known: Tensor = memo[id(self)]
             return known
         if not self.is_leaf:
-            raise blame.deepcopy_of_non_leaf(self, "deepcopy")
+            raise blame.deepcopy_of_non_leaf(self)
         twin = wrap(self._array.copy(), (*here(), "deepcopy", None, None), type(self))
         memo[id(self)] = twin
         twin._requires_grad = self._requires_grad
@@ -306,6 +306,7 @@ class Tensor(ArrayFacts):
             grad_fn_name=None if node is None else type(node).__name__,
             requires_grad=self._requires_grad,
             is_parameter=self._is_param,
+            class_name="tensor" if type(self) is Tensor else type(self).__name__,
             is_captured=is_captured,
         )
 
@@ -384,8 +385,9 @@ def _rebuild(
     where: str,
     requires_grad: bool,
     attributes: dict[str, Any],
+    cls: type[Tensor] = Tensor,
 ) -> Tensor:
-    made = wrap(to_device(array, device(where)), (*here(), "unpickled", None, None))
+    made = wrap(to_device(array, device(where)), (*here(), "unpickled", None, None), cls)
     made._requires_grad = requires_grad
     made.__dict__.update(attributes)
     return made

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from lamina import dtypes
 from lamina.autograd.backward import backward_of
 from lamina.codegen.later import Later
+from lamina.core.blame.words import this_place
 from lamina.core.tensor import Tensor
+from lamina.errors import ArgumentTypeError
 from lamina.ops import complex_numbers, conversion, data
 
 if TYPE_CHECKING:
@@ -21,7 +23,24 @@ def _construct(cls: Any, *args: Any, **options: Any) -> Any:
     return typed_tensors.construct(cls, *args, **options)
 
 
+def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+    """A tensor of the memory of `data`, outside its graph, that is an instance of a subclass.
+
+    Raises:
+        TypeError: `cls` is no subclass of Tensor, or `data` no tensor.
+        RuntimeError: A gradient is wanted, and the dtype can't have one.
+    """
+    if not isinstance(data, Tensor):
+        raise ArgumentTypeError(
+            "_make_subclass(): argument 'data' (position 2) must be Tensor, "
+            f"not {type(data).__name__}",
+            [(this_place(), "called here")],
+        )
+    return data.detach().as_subclass(cls).requires_grad_(require_grad)
+
+
 Tensor.__new__ = staticmethod(_construct)
+Tensor._make_subclass = staticmethod(_make_subclass)
 Tensor.backward = backward_of
 Tensor.to = conversion.to
 Tensor.cpu = conversion.cpu

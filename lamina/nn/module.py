@@ -209,7 +209,8 @@ class Module(Traversal, Conversion, StateDictMethods, HookMethods):
         if name in self.__dict__.get(registry, ()):
             return
         of_class = any(name in kind.__dict__ for kind in type(self).__mro__)
-        if of_class or name in self._all_names():
+        # A property that cannot answer yet counts as absent, as it does for PyTorch's `hasattr`.
+        if (of_class and hasattr(self, name)) or name in self._all_names():
             raise KeyError(f"attribute '{name}' already exists")
 
     def _all_names(self) -> set[str]:

@@ -84,11 +84,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
             [(this_place(), "called here")],
         )
     flag = getattr(cls, "_flag", None)
-    made: Any = object.__new__(Tensor if flag else cls)
+    made: Any = object.__new__(Tensor if "_flag" in cls.__dict__ else cls)
     fill_slots(made, self._array, (*here(), "as_subclass", None, None))
     made._cell = cell_of(self)
     made._node, made._requires_grad, made._view = self._node, self._requires_grad, self._view
-    if flag:  # parameters and buffers are tensors with a mark
+    if flag:  # parameters and buffers are tensors with a mark, subclasses of theirs have it too
         setattr(made, flag, True)
     return made
 

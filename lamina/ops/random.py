@@ -135,7 +135,7 @@ def randint(
 
     Call forms: `randint(high, size)` and `randint(low, high, size)`.
     """
-    if size is None or isinstance(high, list | tuple):
+    if high is None or size is None or isinstance(high, list | tuple):
         low, high, size = (0, low, high if size is None else size)
     kind = (dtypes.int64 if dtype is None else dtype).numpy
     shape, place = size_of((tuple(size),)), place_of_device(device)

@@ -416,3 +416,25 @@ def test_the_types_of_a_class_are_known(name):
     """Libraries that check settings of modules ask `typing.get_type_hints`, base classes too."""
     hints = typing.get_type_hints(getattr(nn, name))
     assert hints["training"] is bool
+
+
+def test_a_parameter_behind_a_property_that_cannot_answer_yet():
+    """A base class registers `k`, which a subclass makes a property of its own `c`."""
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.k = nn.Parameter(torch.ones(1))
+
+    class Derived(Base):
+        @property
+        def k(self):
+            return -self.c
+
+    assert list(Derived()._parameters) == ["k"]
+
+    class Settled(Base):
+        k = 3
+
+    with pytest.raises(KeyError, match="attribute 'k' already exists"):
+        Settled()

@@ -46,3 +46,23 @@ def test_pinned_memory_is_a_copy_where_there_is_a_gpu():
 def test_what_is_gone_says_what_to_write():
     with pytest.raises(RuntimeError, match=r"torch\.linalg\.eigh"):
         lamina.symeig(lamina.eye(2))
+
+
+def test_an_instance_of_a_subclass_by_its_older_maker():
+    class Special(lamina.Tensor):
+        pass
+
+    data = lamina.ones(2)
+    made = lamina.Tensor._make_subclass(Special, data, True)
+    assert type(made) is Special
+    assert (made.requires_grad, made.is_leaf, made.grad_fn) == (True, True, None)
+    data.add_(1)
+    assert made.tolist() == [2.0, 2.0]
+    computed = lamina.Tensor._make_subclass(Special, made * 2)
+    assert (computed.requires_grad, computed.grad_fn) == (False, None)
+    with pytest.raises(TypeError, match="argument 'data'"):
+        lamina.Tensor._make_subclass(Special, 3)
+    with pytest.raises(TypeError, match="inherits from Tensor"):
+        lamina.Tensor._make_subclass(int, data)
+    with pytest.raises(RuntimeError, match="floating point"):
+        lamina.Tensor._make_subclass(Special, lamina.tensor([1]), True)

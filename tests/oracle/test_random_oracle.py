@@ -34,6 +34,8 @@ PROGRAMS = {
         t.ones(n, dtype=kind), 0.3, training=True
     ),
     "randint": lambda t, n, kind: t.randint(-3, 8, (n,)),
+    "randint, size by name": lambda t, n, kind: t.randint(8, size=(n,)),
+    "randint, all by name": lambda t, n, kind: t.randint(high=8, low=-3, size=(n,)),
     "randint of int32": lambda t, n, kind: t.randint(-3, 2**27, (n,), dtype=t.int32),
     "randint, wide": lambda t, n, kind: t.randint(-3, 2**40, (n,)),
     "random_": lambda t, n, kind: t.empty(n, dtype=t.int64).random_(),

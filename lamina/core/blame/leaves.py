@@ -250,7 +250,7 @@ def check_node_hook_result(hook: Any, answer: Any, gradients: tuple[Any, ...]) -
             check_hook_result(hook, part, gradient)
 
 
-def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
+def deepcopy_of_non_leaf(tensor: Any) -> RuntimeError:
     """A computed tensor was to be copied together with its graph."""
     place = this_place()
     name = plain_name(tensor)
@@ -263,7 +263,7 @@ def deepcopy_of_non_leaf(tensor: Any, what: str) -> RuntimeError:
     return errors.DeepcopyOfNonLeaf(
         "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
         f"at the moment: {called(tensor)} is not a leaf, it carries the history of its computation",
-        [*made_note(tensor, "computed here"), *held[:1], (place, f"{what} was asked for here")],
+        [*made_note(tensor, "computed here"), *held[:1], (place, "deepcopy was asked for here")],
         [
             f"keep it without its history: `{name or 't'}.detach()`, or set it to None before "
             "copying",
