@@ -64,7 +64,7 @@ def _checked(data: object, role: str) -> Tensor:
 
 def _owned(cls: Any, tensor: Tensor) -> Any:
     """A leaf with its flag, of the class that was asked for if that is a program's own."""
-    made = tensor if "_flag" in cls.__dict__ else tensor.as_subclass(cls)  # type: ignore[attr-defined]
+    made = tensor if "_flag" in cls.__dict__ else tensor.as_subclass(cls)
     setattr(made, cls._flag, True)
     return made
 

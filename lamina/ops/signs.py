@@ -8,8 +8,9 @@ import numpy as np
 
 from lamina import errors
 from lamina.core.arguments import native
+from lamina.core.call import operation
 from lamina.core.fast import binary, unary
-from lamina.core.op import KEEP, NOT_WRITTEN, TO_FLOAT, ZERO
+from lamina.core.op import KEEP, NOT_WRITTEN, PROMOTE, TO_FLOAT, ZERO
 from lamina.core.samples import sample
 from lamina.ops.choices import by_kind_of_other, checked, refuse
 
@@ -127,16 +128,17 @@ copysign = by_kind_of_other(
 )
 
 
-def _heaviside(input: Any, other: Any) -> Any:
+def _heaviside(input: Any, values: Any) -> Any:
     kind = input.dtype.type
-    return np.where(input == 0, other, np.where(input < 0, kind(0), kind(1)))
+    return np.where(input == 0, values, np.where(input < 0, kind(0), kind(1)))
 
 
-heaviside = binary(
+heaviside = operation(
     "heaviside",
     _heaviside,
-    grad={"input": NOT_WRITTEN, "other": NOT_WRITTEN},
+    grad={"input": NOT_WRITTEN, "values": NOT_WRITTEN},
     node_name="NotImplemented",
-    tensors="input~ other~",
-    doc="0 for negative elements, 1 for positive ones, the other element for zeros.",
+    tensors="input~ values~",
+    dtypes=PROMOTE,
+    doc="0 for negative elements, 1 for positive ones, the element of `values` for zeros.",
 )
