@@ -12,13 +12,10 @@ from typing import Final
 
 from lamina.codegen.kernels.tasks.routines import Address, Routine, Variable
 from lamina.codegen.llvm.ir import Lanes
-from lamina.codegen.llvm.pool_code import YIELD
+from lamina.codegen.llvm.pool_code import LINGER, YIELD
 
 APART: Final = 64
 """Bytes from one counter to the next: each has a line of memory of its own."""
-
-LINGER: Final = 2_000
-"""Turns of the loop that waits for the others, before it lets other programs have the core."""
 
 
 def room_for_turns(parts: int) -> int:
