@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from lamina.core.tensor import Tensor
+
 
 def loaded_torch() -> Any:
-    """PyTorch, if the program has loaded it; under that name it may also have Lamina."""
+    """PyTorch, if the program has loaded it; None if that name means Lamina, or nothing yet."""
     found = sys.modules.get("torch")
-    return found if found is not None and hasattr(found, "_C") else None
+    is_loaded = found is not None and hasattr(found, "_C")
+    return found if is_loaded and getattr(found, "Tensor", None) is not Tensor else None

@@ -326,3 +326,15 @@ def test_a_missing_name_is_told_where_an_extra_is_not_installed(alias, monkeypat
         torch.utils.no_such_name  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
         torch.no_such_name  # noqa: B018
+
+
+def test_graphs_and_reasons_under_the_alias(alias):
+    """The name `torch` is Lamina's then, and its tensors are not read as PyTorch's."""
+    import torch
+
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    assert [node.word for node in y.graph().model.nodes] == ["leaf", "mul", "sum"]
+    assert "was computed from" in str(torch.why(y))
+    layer = torch.nn.Linear(2, 1)
+    assert lamina.explain.graph(layer, torch.ones(1, 2)).model.nodes
