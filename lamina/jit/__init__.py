@@ -97,6 +97,17 @@ def script_if_tracing(fn: _Any) -> _Any:
     return fn
 
 
+_script_if_tracing = script_if_tracing  # as torchvision calls it
+
+
+def _overload_method(fn: _Any) -> _Any:
+    """Return a declaration as it is: Python runs the definition that follows it."""
+    return fn
+
+
+_overload = _overload_method
+
+
 def export(fn: _Any) -> _Any:
     """Return a method as it is."""
     return fn

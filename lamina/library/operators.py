@@ -258,6 +258,7 @@ class Operators:
         Raises:
             LibraryNotLoaded: (OSError) Always.
         """
+        registry.refused_libraries.add(str(path))
         raise errors.LibraryNotLoaded(
             f"Could not load this library: {path}",
             help=["define the operator in Python: `@torch.library.custom_op(...)`"],

@@ -72,6 +72,9 @@ def register_fake(
     qualname = _qualname(op, "register_fake")
 
     def register(function: Kernel) -> Kernel:
+        namespace, name, overload = registry.parse_qualname(qualname)
+        if registry.refused_libraries and overload not in registry.overloads(namespace, name):
+            return function  # the operator is in a library that cannot be loaded: torchvision's
         operator = registry.operator(qualname)
         if qualname in definitions:
             return definitions[qualname].register_fake(function)

@@ -116,6 +116,9 @@ class Operator:
 operators: Final[dict[str, dict[str, dict[str, Operator]]]] = {}
 """What is registered, by namespace, name and overload."""
 
+refused_libraries: Final[set[str]] = set()
+"""Files of compiled operators that the program asked for, which only PyTorch can load."""
+
 
 def parse_qualname(qualname: str) -> tuple[str, str, str]:
     """The namespace, the name and the overload in `namespace::name.overload`.

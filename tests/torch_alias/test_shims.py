@@ -144,3 +144,63 @@ def test_a_mode_for_mapped_functions_that_index(alias):
     with TransformGetItemToIndex():
         found = torch.vmap(one)(torch.tensor([0, 1, 1]), torch.tensor([2, 0, 1]))
     assert found.tolist() == [2, 3, 4]
+
+
+def test_a_block_without_autocasts_implementations(alias):
+    """torchvision runs its operators so, which cast by themselves."""
+    import torch
+
+    keys = torch._C.DispatchKey
+    both = torch._C.DispatchKeySet(keys.AutocastCPU) | torch._C.DispatchKeySet(keys.AutocastCUDA)
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch._C._ExcludeDispatchKeyGuard(both):
+            assert (x @ x).dtype is torch.float32
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(keys.AutocastCUDA)):
+            assert (x @ x).dtype is torch.bfloat16
+        assert (x @ x).dtype is torch.bfloat16
+
+
+def test_kinds_of_devices_that_are_not_there(alias):
+    import torch
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    for kind in (torch.xpu, torch.mps, torch.mtia):
+        assert (kind.is_available(), kind.device_count()) == (False, 0)
+    assert is_traceable_wrapper_subclass(torch.ones(1)) is False
+
+
+def test_what_libraries_take_from_elsewhere(alias):
+    import torch
+    from torch._C import DisableTorchFunctionSubclass
+    from torch.hub import HASH_REGEX, urlparse
+    from torch.onnx.symbolic_helper import parse_args
+
+    with DisableTorchFunctionSubclass():
+        assert torch.ones(1).item() == 1
+    assert HASH_REGEX.search("resnet18-f37072fd.pth").group(1) == "f37072fd"
+    assert urlparse("https://a/b").path == "/b"
+    assert parse_args("v")(len) is len
+    assert torch.jit._script_if_tracing(len) is torch.jit._overload_method(len) is len
+    torch.onnx.register_custom_op_symbolic("a::b", len, 11)
+
+
+def test_rules_for_operators_of_a_library_that_cannot_be_loaded(alias):
+    """torchvision asks for its compiled operators, goes on without, and registers rules."""
+    import torch
+
+    with pytest.raises(OSError, match="Could not load"):
+        torch.ops.load_library("/nowhere/torchvision.so")
+    try:
+
+        @torch.library.register_fake("nowhere::nms")
+        def rule(boxes):
+            return boxes
+
+        assert rule(1) == 1
+        with pytest.raises(AttributeError, match="nms"):
+            torch.ops.nowhere.nms(torch.ones(1))
+    finally:
+        lamina.library.registry.refused_libraries.clear()
+    with pytest.raises(RuntimeError, match="does not exist"):
+        torch.library.register_fake("nowhere::nms")(len)

@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from lamina.errors import LinAlgError as _LinAlgError
+from lamina.torch_alias.shims.dispatch_keys import (
+    DispatchKey,
+    DispatchKeySet,
+)
+from lamina.torch_alias.shims.dispatch_keys import (
+    ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard,
+)
+from lamina.torch_alias.shims.torch_function import (
+    DisableTorchFunction,
+)
+from lamina.torch_alias.shims.torch_function import (
+    DisableTorchFunction as DisableTorchFunctionSubclass,
+)
+from lamina.torch_alias.shims.torch_function import (
+    disabled_torch_function_impl as _disabled_torch_function_impl,
+)
 
 __all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
+    "_disabled_torch_function_impl",
+    "_ExcludeDispatchKeyGuard",
     "_LinAlgError",
     "_get_tracing_state",
     "_jit_can_fuse_on_cpu",
