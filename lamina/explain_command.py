@@ -120,6 +120,8 @@ def outcome(program: str) -> tuple[str, list[BaseException]]:
         try:
             exec(compile(source, PROGRAM, "exec"), {"__name__": "__main__"})
         except Exception as error:
-            met.append(error)
+            # Without the frames, which would keep what the program made until the next collection.
+            error.__context__ = None
+            met.append(error.with_traceback(None))
     warned = [entry.message for entry in log if isinstance(entry.message, Warning)]
     return output.getvalue(), [*warned, *met]

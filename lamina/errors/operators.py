@@ -163,9 +163,9 @@ class NoOperatorKernel(LaminaError, NotImplementedError):
         torch.ops.examples.tripled(torch.ones(2))
     Works:
         library = torch.library.Library("examples", "FRAGMENT")
-        library.define("tripled(Tensor x) -> Tensor")
-        library.impl("tripled", lambda x: x * 3, "CPU")
-        torch.ops.examples.tripled(torch.ones(2))
+        library.define("thrice(Tensor x) -> Tensor")
+        library.impl("thrice", lambda x: x * 3, "CPU")
+        torch.ops.examples.thrice(torch.ones(2))
     """
 
     code = "L857"

@@ -73,8 +73,8 @@ def register_fake(
 
     def register(function: Kernel) -> Kernel:
         namespace, name, overload = registry.parse_qualname(qualname)
-        if registry.refused_libraries and overload not in registry.overloads(namespace, name):
-            return function  # the operator is in a library that cannot be loaded: torchvision's
+        if registry.was_refused(namespace) and overload not in registry.overloads(namespace, name):
+            return function  # a rule for an operator that only PyTorch could load: torchvision's
         operator = registry.operator(qualname)
         if qualname in definitions:
             return definitions[qualname].register_fake(function)

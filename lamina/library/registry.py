@@ -120,6 +120,11 @@ refused_libraries: Final[set[str]] = set()
 """Files of compiled operators that the program asked for, which only PyTorch can load."""
 
 
+def was_refused(namespace: str) -> bool:
+    """Whether a file of compiled operators was refused that, by its path, has this namespace."""
+    return any(namespace in path for path in refused_libraries)
+
+
 def parse_qualname(qualname: str) -> tuple[str, str, str]:
     """The namespace, the name and the overload in `namespace::name.overload`.
 

@@ -190,17 +190,14 @@ def test_rules_for_operators_of_a_library_that_cannot_be_loaded(alias):
     import torch
 
     with pytest.raises(OSError, match="Could not load"):
-        torch.ops.load_library("/nowhere/torchvision.so")
-    try:
+        torch.ops.load_library("/packages/nowhere/_C.so")
 
-        @torch.library.register_fake("nowhere::nms")
-        def rule(boxes):
-            return boxes
+    @torch.library.register_fake("nowhere::nms")
+    def rule(boxes):
+        return boxes
 
-        assert rule(1) == 1
-        with pytest.raises(AttributeError, match="nms"):
-            torch.ops.nowhere.nms(torch.ones(1))
-    finally:
-        lamina.library.registry.refused_libraries.clear()
+    assert rule(1) == 1
+    with pytest.raises(AttributeError, match="nms"):
+        torch.ops.nowhere.nms(torch.ones(1))
     with pytest.raises(RuntimeError, match="does not exist"):
-        torch.library.register_fake("nowhere::nms")(len)
+        torch.library.register_fake("elsewhere::nms")(len)
