@@ -68,7 +68,7 @@ def _check_equal(ours, theirs):
         for a, b in zip(ours, theirs, strict=True):
             _check_equal(a, b)
     elif isinstance(ours, np.ndarray):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
     else:
         assert ours == theirs
 
