@@ -39,7 +39,9 @@ def _in_order(line: Any, axis: int, k: int, descending: bool) -> tuple[Any, Any]
     """The first `k` of the elements in order along an axis, and their places."""
     last = line if axis == line.ndim - 1 else line.swapaxes(axis, -1)
     if is_large(last) and sorting.can_sort(last):
-        values, places = (part[..., :k] for part in sorting.sort_last(last, descending))
+        values, places = sorting.sort_last(last, descending)
+        if k < line.shape[axis]:  # else they keep their memory, and a program need not copy it
+            values, places = values[..., :k], places[..., :k]
     else:
         places = _places(last, descending)[..., :k]
         values = _taken(last, places)
