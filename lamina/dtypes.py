@@ -72,7 +72,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name
+        return "bool_" if self.name == "bool" else self.name  # where it stands in this file
 
 
 def _extended_type(name: str) -> np.dtype[Any]:

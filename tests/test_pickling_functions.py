@@ -33,3 +33,12 @@ def test_a_module_with_a_function_in_it():
     layer = nn.TransformerEncoderLayer(4, 2, 8, activation=lamina.tanh)
     again = pickle.loads(pickle.dumps(layer))
     assert again.activation is lamina.tanh
+
+
+@pytest.mark.parametrize("kind", lamina.dtypes.ALL_TYPES, ids=str)
+def test_a_dtype_is_found_again(kind):
+    assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+def test_a_tensor_of_truths():
+    assert pickle.loads(pickle.dumps(lamina.tensor([True, False]))).tolist() == [True, False]

@@ -50,6 +50,7 @@ def _outcomes(change, use):
         exec(textwrap.dedent(text).strip(), names)
 
     lamina.manual_seed(0)
+    lamina.use_deterministic_algorithms(False)  # whatever ran before in this process
     run(change.setup)
     run(f"def function(x):\n    return {change.result}")
     function = use(names["function"])
