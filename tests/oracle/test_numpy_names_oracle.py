@@ -144,7 +144,8 @@ def outcome(module: Any, function: Any, arguments: dict[str, Any], is_method: bo
             made = function(*first, **found)
         except Exception as error:
             return type(error)
-    return made
+    # What stands in memory that nobody wrote to is chance.
+    return tuple(made.shape) if "empty" in function.__name__ else made
 
 
 def same(ours: Any, theirs: Any) -> bool:
