@@ -8,13 +8,13 @@ from lamina.torch_alias.shims.dispatch_keys import (
     DispatchKeySet,
 )
 from lamina.torch_alias.shims.dispatch_keys import (
-    ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard,
+    excluding as _ExcludeDispatchKeyGuard,
 )
 from lamina.torch_alias.shims.torch_function import (
-    DisableTorchFunction,
+    NothingChanged as DisableTorchFunction,
 )
 from lamina.torch_alias.shims.torch_function import (
-    DisableTorchFunction as DisableTorchFunctionSubclass,
+    NothingChanged as DisableTorchFunctionSubclass,
 )
 from lamina.torch_alias.shims.torch_function import (
     disabled_torch_function_impl as _disabled_torch_function_impl,

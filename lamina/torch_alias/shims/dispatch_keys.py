@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, final
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import final
 
 from lamina.amp.autocast_mode import autocast, get_autocast_dtype
 
-__all__ = ["DispatchKey", "DispatchKeySet", "ExcludeDispatchKeyGuard"]
+__all__ = ["DispatchKey", "DispatchKeySet", "excluding"]
 
 
 @final
@@ -61,24 +60,12 @@ class DispatchKeySet:
 _AUTOCAST = ((DispatchKey.AutocastCPU, "cpu"), (DispatchKey.AutocastCUDA, "cuda"))
 
 
-@final
-class ExcludeDispatchKeyGuard:
+@contextmanager
+def excluding(keys: DispatchKeySet) -> Iterator[None]:
     """A block in which implementations for some keys are passed over: autocast's, for example."""
-
-    def __init__(self, keys: DispatchKeySet) -> None:
-        self._kinds = [kind for key, kind in _AUTOCAST if keys.has(key)]
-        self._blocks = ExitStack()
-
-    def __enter__(self) -> Self:
-        for kind in self._kinds:
-            block = autocast(kind, dtype=get_autocast_dtype(kind), enabled=False)
-            self._blocks.enter_context(block)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._blocks.close()
+    with ExitStack() as blocks:
+        for key, kind in _AUTOCAST:
+            if keys.has(key):
+                off = autocast(kind, dtype=get_autocast_dtype(kind), enabled=False)
+                blocks.enter_context(off)
+        yield

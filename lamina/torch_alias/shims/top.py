@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -73,13 +73,16 @@ def sym_not(condition: Any, /) -> bool:
 
 def sym_max(first: Any, second: Any, /) -> Any:
     """The larger of two numbers; a float if one of them is."""
-    found = max(first, second)
-    return float(found) if isinstance(first, float) or isinstance(second, float) else found
+    return _chosen(max, first, second)
 
 
 def sym_min(first: Any, second: Any, /) -> Any:
     """The smaller of two numbers; a float if one of them is."""
-    found = min(first, second)
+    return _chosen(min, first, second)
+
+
+def _chosen(choose: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    found = choose(first, second)
     return float(found) if isinstance(first, float) or isinstance(second, float) else found
 
 

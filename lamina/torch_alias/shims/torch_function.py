@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self, final
 
-__all__ = ["DisableTorchFunction", "disabled_torch_function_impl"]
+__all__ = ["NothingChanged", "disabled_torch_function_impl"]
 
 
 @final
-class DisableTorchFunction:
-    """A block in which the protocol is not asked: it never is."""
+class NothingChanged:
+    """A block that changes how operations are called in PyTorch, and nothing here."""
 
     def __enter__(self) -> Self:
         return self
