@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -138,70 +139,34 @@ def _with_strides_of(array: Any, model: Any, place: device) -> Any:
     return np.transpose(dense, np.argsort(order))
 
 
-@takes_numpy_names
-def zeros_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
-    **numpy_names: Any,
-) -> Tensor:  # fmt: skip
-    """Zeros with the shape, dtype and device of another tensor."""
-    if numpy_names or input is MISSING:
-        return again(
-            zeros_like,
-            numpy_names,
-            input,
-            dtype,
-            layout,
-            device,
-            requires_grad,
-            memory_format,
-            pin_memory,
-        )
-    return _like("zeros_like", input, 0, dtype, device, requires_grad)
+def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
+    @takes_numpy_names
+    def like(
+        input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+        **numpy_names: Any,
+    ) -> Tensor:  # fmt: skip
+        if numpy_names or input is MISSING:
+            return again(
+                like, numpy_names, input, dtype, layout, device, requires_grad, memory_format,
+                pin_memory,
+            )  # fmt: skip
+        return _like(name, input, value, dtype, device, requires_grad)
+
+    like.__name__ = like.__qualname__ = name
+    like.__doc__ = doc
+    return like
 
 
-@takes_numpy_names
-def ones_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
-    **numpy_names: Any,
-) -> Tensor:  # fmt: skip
-    """Ones with the shape, dtype and device of another tensor."""
-    if numpy_names or input is MISSING:
-        return again(
-            ones_like,
-            numpy_names,
-            input,
-            dtype,
-            layout,
-            device,
-            requires_grad,
-            memory_format,
-            pin_memory,
-        )
-    return _like("ones_like", input, 1, dtype, device, requires_grad)
-
-
-@takes_numpy_names
-def empty_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
-    **numpy_names: Any,
-) -> Tensor:  # fmt: skip
-    """A tensor like another one, its elements not set to anything in particular."""
-    if numpy_names or input is MISSING:
-        return again(
-            empty_like,
-            numpy_names,
-            input,
-            dtype,
-            layout,
-            device,
-            requires_grad,
-            memory_format,
-            pin_memory,
-        )
-    return _like("empty_like", input, 0, dtype, device, requires_grad)
+zeros_like = _constant_like(
+    "zeros_like", 0, "Zeros with the shape, dtype and device of another tensor."
+)
+ones_like = _constant_like(
+    "ones_like", 1, "Ones with the shape, dtype and device of another tensor."
+)
+empty_like = _constant_like(
+    "empty_like", 0, "A tensor like another one, its elements not set to anything in particular."
+)
 
 
 @takes_numpy_names
