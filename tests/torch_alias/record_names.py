@@ -20,11 +20,6 @@ LEFT_OUT += ("torch.contrib", "torch.nn.quantized", "torch.nn.qat", "torch.nn.in
 LEFT_OUT += ("torch.nn.quantizable", "torch.nativert", "torch.utils.data.datapipes")
 LEFT_OUT += ("torch.utils.model_dump", "torch.utils.hipify", "torch.utils.serialization")
 LEFT_OUT += ("torch.utils.viz", "torch.masked", "torch.xpu", "torch.mtia", "torch.utils.jit")
-PRIVATE = ("torch._C", "torch._dynamo", "torch._utils", "torch._tensor", "torch._VF")
-PRIVATE += ("torch.utils._pytree", "torch.utils._contextlib", "torch._inductor", "torch._ops")
-PRIVATE += ("torch._functorch", "torch._vmap_internals", "torch._prims_common", "torch._logging")
-PRIVATE += ("torch._subclasses", "torch._tensor_str", "torch._jit_internal", "torch._lowrank")
-PRIVATE += ("torch.__config__", "torch.__future__", "torch.utils.data._utils")
 TOPS = ("torch.distributed", "torch.fx", "torch.onnx", "torch.export", "torch.package")
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.Generator")
 
@@ -34,16 +29,12 @@ def modules(package):
     yield package.__name__
     for found in pkgutil.iter_modules(getattr(package, "__path__", ()), package.__name__ + "."):
         last = found.name.rpartition(".")[2]
-        if last.startswith("_") and found.name not in PRIVATE:
+        if last.startswith("_") and found.name != "torch._C":
             continue
         yield found.name
-        if found.ispkg and not found.name.startswith((*LEFT_OUT, *PRIVATE)):
+        if found.ispkg and not found.name.startswith((*LEFT_OUT, "torch._C")):
             inner = loaded(found.name)
             yield from modules(inner) if inner else ()
-        elif found.name in TOPS:
-            for below in pkgutil.iter_modules(loaded(found.name).__path__, found.name + "."):
-                if not below.name.rpartition(".")[2].startswith("_"):
-                    yield below.name
 
 
 def listed_modules():
@@ -72,7 +63,7 @@ def loaded(name):
 
 def public(name):
     """The names in a module: those it declares, or those of PyTorch's own that it holds."""
-    if name.startswith((*LEFT_OUT, *PRIVATE[1:])) and name not in TOPS:
+    if name.startswith(LEFT_OUT) and name not in TOPS:
         return []
     module = loaded(name)
     listed = getattr(module, "__all__", ())
